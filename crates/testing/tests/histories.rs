@@ -19,6 +19,8 @@ mod counts;
 mod history;
 #[path = "histories/people.rs"]
 mod people;
+#[path = "histories/refused_texts.rs"]
+mod refused_texts;
 #[path = "histories/shop.rs"]
 mod shop;
 

@@ -8,7 +8,8 @@ use agentx_testing::vendors::ModelAnswer;
 use agentx_types::*;
 
 use super::{History, LAST_ANSWER};
-use crate::answers;
+use crate::chance::Random;
+use crate::{answers, people, refused_texts};
 
 /// A model call in progress.
 pub(super) struct Call {
@@ -70,7 +71,11 @@ impl History {
                 });
                 self.model = Some(call);
             }
-            Err(error) => self.give_up(&call, &error),
+            Err(error) => {
+                self.note_refused_text(&error);
+                let place = self.shop.refused_place(request, &error);
+                self.give_up(&call, &error, place);
+            }
         }
     }
 
@@ -99,7 +104,8 @@ impl History {
                 let is_news =
                     is_news || (is_unverified && self.refused_summaries.insert(request.model.id.clone()));
                 self.seen.add("requests repaired", u64::from(is_news));
-                if !refusal.is_full_window() && !is_news {
+                let is_policy = refusal.rule.name == refused_texts::POLICY;
+                if !refusal.is_full_window() && !is_news && !is_policy {
                     let (model, rule) = (&request.model.id, refusal.rule.name);
                     self.blame(format!("{rule} ({model})"), &refusal.message);
                 }
@@ -107,6 +113,17 @@ impl History {
                 Err(decode_error(refusal.status, &[], body.as_bytes(), Timestamp(0)))
             }
         }
+    }
+
+    /// Counts a refusal by the policy. The same text is refused once, because words replace it then.
+    fn note_refused_text(&mut self, error: &ModelError) {
+        let Some(text) = refused_texts::named_text(&error.message) else {
+            return;
+        };
+        if !self.refused_texts.insert(text) {
+            self.blame("a text is refused again (any)".into(), &error.message);
+        }
+        self.seen.add("texts refused by place", 1);
     }
 
     /// Thinking after a changed part is lost: a new session leaves it out. Sessions without `keeps_beginning`
@@ -132,11 +149,15 @@ impl History {
         self.beginning = first;
     }
 
-    fn give_up(&mut self, call: &Call, error: &ModelError) {
+    fn give_up(&mut self, call: &Call, error: &ModelError, place: Option<MessagePlace>) {
         if call.stream.as_ref().is_some_and(|stream| stream.started) {
             self.answer(&call.action, stream_end(StopReason::Broken));
         }
-        self.answer(&call.action, failed(call.attempt, error, None));
+        let failed = AttemptFailed {
+            refused_place: place.map(Box::new),
+            ..failed(call.attempt, error, None)
+        };
+        self.answer(&call.action, failed);
         let last = ErrorOccurred {
             code: error.code.as_str().into(),
             message: error.message.clone(),
@@ -190,7 +211,7 @@ impl History {
             self.answer(&action, event);
         }
         if let Err(error) = outcome {
-            self.give_up(&call, &error.into_model_error());
+            self.give_up(&call, &error.into_model_error(), None);
         }
     }
 
@@ -267,8 +288,8 @@ fn stream_end(stop_reason: StopReason) -> StreamEnd {
     }
 }
 
-/// Returns the fact that a driver records for an action at once.
-pub(super) fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent>> {
+/// Returns the fact that a driver records for an action at once. The verdict on an answer is random.
+pub(super) fn consequence(action: &Action, random: &mut Random) -> Option<EventDraft<EnvironmentEvent>> {
     let started = |tool_call_id| ActionStarted {
         kind: action.body.kind(),
         tool_call_id,
@@ -298,6 +319,7 @@ pub(super) fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent
             recoverable: true,
         }
         .into(),
+        ActionBody::CheckAnswer(check) => people::verdict(random, check.attempt).into(),
         ActionBody::Cancel(_) => return None,
         of_agents => panic!("these sessions have one agent: {of_agents:?}"),
     };

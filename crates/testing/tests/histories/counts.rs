@@ -13,6 +13,10 @@ const NEEDED: &[(&str, u64)] = &[
     ("prompts that interrupt", 100),
     ("pictures of people", 50),
     ("pictures of tools", 20),
+    ("documents", 20),
+    ("answers with a schema", 20),
+    ("answers that do not fit", 5),
+    ("texts refused by place", 10),
     ("stops", 100),
     ("answers interrupted or broken", 20),
     ("answers interrupted in the middle", 10),
@@ -91,8 +95,16 @@ impl Counts {
                     _ => {}
                 }
                 self.add("pictures of people", pictures(&input.content));
+                self.add("documents", documents(&input.content));
             }
-            E::ToolResult(result) => self.add("pictures of tools", pictures(&result.result)),
+            E::ToolResult(result) => {
+                self.add("pictures of tools", pictures(&result.result));
+                self.add("documents", documents(&result.result));
+            }
+            E::AnswerChecked(checked) => {
+                self.add("answers with a schema", 1);
+                self.add("answers that do not fit", u64::from(!checked.problems.is_empty()));
+            }
             E::InterruptRequested(_) => self.add("stops", 1),
             E::Approval(_) => self.add("approvals", 1),
             E::WriterAttached(_) => self.add("kills", 1),
@@ -145,6 +157,11 @@ fn protocols() -> impl Iterator<Item = Api> {
         })
     };
     std::iter::successors(Some(Api::Anthropic), next)
+}
+
+fn documents(content: &[ContentPart]) -> u64 {
+    let is_document = |part: &&ContentPart| matches!(part, ContentPart::File(_));
+    content.iter().filter(is_document).count() as u64
 }
 
 fn pictures(content: &[ContentPart]) -> u64 {

@@ -33,6 +33,8 @@ pub(crate) struct History {
     refused_templates: u8,
     /// The models that refused a summary of reasoning since then or since the last kill.
     refused_summaries: BTreeSet<String>,
+    /// The texts that this model's vendor refused by a policy, since then.
+    refused_texts: BTreeSet<String>,
     number: u64,
     epoch: u64,
     /// Whether thinking is left out once something before it has changed.
@@ -102,6 +104,7 @@ impl History {
             condensed: vec![],
             refused_templates: 0,
             refused_summaries: BTreeSet::new(),
+            refused_texts: BTreeSet::new(),
             number: 0,
             epoch: 1,
             keeps_beginning,
@@ -167,8 +170,10 @@ impl History {
             }
             let mut derived = self.fold.apply(&fact);
             self.count(&fact.event, &derived);
-            for draft in derived.actions.iter().rev().filter_map(consequence) {
-                queue.push_front(draft);
+            for action in derived.actions.iter().rev() {
+                if let Some(draft) = consequence(action, &mut self.random) {
+                    queue.push_front(draft);
+                }
             }
             perform.append(&mut derived.actions);
         }
@@ -184,6 +189,7 @@ impl History {
             }) => {
                 (self.api, self.refused_templates) = (model.api, 0);
                 self.refused_summaries.clear();
+                self.refused_texts.clear();
             }
             Event::ContextCondensed(_)
             | Event::ContextRestored(_)
@@ -323,6 +329,7 @@ impl History {
         self.fold = fold;
         self.refused_templates = 0;
         self.refused_summaries.clear();
+        self.refused_texts.clear();
         let at_seq = self.fold.last_seq();
         self.earlier.retain(|earlier| earlier.last_seq() <= at_seq);
         self.condensed.retain(|condensed| condensed.to_seq <= at_seq);
@@ -389,6 +396,7 @@ impl History {
         self.number += 1;
         let mut input = people::input(&mut Random::new(1), self.number);
         (input.content, input.mode) = (vec![ContentPart::text("are you there?")], InputMode::Queue);
+        input.answer_schema = None;
         let asked = input.message_id.clone();
         self.ends = true;
         self.say(input);

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use crate::Odd;
 use crate::chance::Random;
+use crate::refused_texts::refused_text;
 use agentx_testing::vendors::png;
 use agentx_types::*;
+use serde_json::json;
 
 /// Base64 of a picture of this size.
 pub(crate) fn picture(width: u32, height: u32) -> String {
@@ -32,14 +34,18 @@ pub(crate) fn image(random: &mut Random) -> ContentPart {
 
 /// Returns a message of a person.
 pub(crate) fn input(random: &mut Random, number: u64) -> UserMessage {
-    let text = match random.below(12) {
-        0 => " ".to_owned(),
-        1 => "a long story ".repeat(300),
+    let text = match random.below(24) {
+        0 | 1 => " ".to_owned(),
+        2 | 3 => "a long story ".repeat(300),
+        4 => refused_text(number),
         _ => format!("do thing {number}"),
     };
     let mut content = vec![ContentPart::text(text)];
     if random.below(8) == 0 {
         content.push(image(random));
+    }
+    if random.below(16) == 0 {
+        content.push(document(random));
     }
     let modes = [InputMode::Queue, InputMode::Steer, InputMode::Interrupt];
     UserMessage {
@@ -48,18 +54,69 @@ pub(crate) fn input(random: &mut Random, number: u64) -> UserMessage {
         mode: random.one_of(&modes).unwrap(),
         idempotency_key: None,
         by: None,
-        answer_schema: None,
+        answer_schema: (random.below(8) == 0).then(|| Arc::new(answer_schema(random))),
+    }
+}
+
+/// A PDF file: mostly a good one, or one that is cut off or of another type than it claims.
+fn document(random: &mut Random) -> ContentPart {
+    let text = match random.below(8) {
+        0 => "%PDF-1.7\n1 0 obj",
+        1 => "no document",
+        _ => {
+            "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj\n\
+              trailer<</Root 1 0 R>>\n%%EOF\n"
+        }
+    };
+    ContentPart::File(MediaPart {
+        media_type: "application/pdf".into(),
+        source: MediaSource::Base64(agentx_llm::base64::encode(text.as_bytes())),
+        name: random.one_of(&[None, Some("report (2).pdf".into())]).unwrap(),
+    })
+}
+
+/// The schema of an answer, with and without what the modes of vendors take.
+fn answer_schema(random: &mut Random) -> AnswerSchema {
+    let city = json!({"type": "string"});
+    let schema = match random.below(3) {
+        0 => {
+            json!({"type": "object", "properties": {"city": city}, "required": ["city"], "additionalProperties": false})
+        }
+        1 => json!({"type": "object", "properties": {"city": city, "note": {"$ref": "#/$defs/note"}},
+            "$defs": {"note": {"type": ["string", "null"], "minLength": 2}}}),
+        _ => json!({"type": "array", "items": city, "maxItems": 3}),
+    };
+    AnswerSchema {
+        repairs: random.below(3) as u32,
+        ..AnswerSchema::new(schema)
+    }
+}
+
+/// Returns the verdict on an answer: mostly it fits.
+pub(crate) fn verdict(random: &mut Random, attempt: u32) -> AnswerChecked {
+    let problems = match random.below(3) {
+        0 => vec!["/: \"city\" is a required property".to_owned()],
+        _ => Vec::new(),
+    };
+    AnswerChecked {
+        attempt,
+        problems,
+        invalid_schema: false,
     }
 }
 
 /// Returns a tool's result.
 pub(crate) fn result(random: &mut Random, tool_call_id: ToolCallId, cancelled: bool) -> ToolResult {
-    let result = match random.below(10) {
-        0 => Vec::new(),
-        1 => vec![ContentPart::text("")],
-        2 => vec![ContentPart::text("seen"), image(random)],
-        3 => vec![image(random)],
-        4 => vec![ContentPart::text("line\n".repeat(800))],
+    let result = match random.below(20) {
+        0 | 1 => Vec::new(),
+        2 | 3 => vec![ContentPart::text("")],
+        4 | 5 => vec![ContentPart::text("seen"), image(random)],
+        6 | 7 => vec![image(random)],
+        8 | 9 => vec![ContentPart::text("line\n".repeat(800))],
+        10 => vec![ContentPart::text(refused_text(
+            1_000_000 + random.below(1_000_000),
+        ))],
+        11 => vec![ContentPart::text("seen"), document(random)],
         _ => vec![ContentPart::text("seen")],
     };
     let status = match (cancelled, random.below(4)) {

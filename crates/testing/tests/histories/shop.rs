@@ -5,13 +5,14 @@ use std::sync::OnceLock;
 
 use crate::Odd;
 use crate::chance::Random;
-use agentx_llm::{Catalog, NoBlobs, WireOptions, build, header};
+use crate::refused_texts;
+use agentx_llm::{Catalog, ModelError, NoBlobs, WireOptions, build, header, named_part};
 use agentx_testing::HttpRequest;
 use agentx_testing::vendors::{
     Anthropic, AnthropicAccepted, BedrockServer, ChatServer, ConverseServer, Dialect, GeminiServer,
     InteractionsServer, ModelAnswer, ResponsesServer, VendorRefusal, VertexServer,
 };
-use agentx_types::{Api, ModelRequest, ModelSpec};
+use agentx_types::{Api, MessagePlace, ModelRequest, ModelSpec};
 
 /// Models of every protocol and age, by provider and id.
 const MODELS: &[(&str, &str)] = &[
@@ -169,6 +170,7 @@ impl Shop {
     ) -> Result<Asked, VendorRefusal> {
         let wire = self.catalog.wire_options(&request.model);
         let body = build(request, &wire, &NoBlobs);
+        refused_texts::check(request.model.api, &body).map_err(|refusal| *refusal)?;
         let plain = |stream: String| Asked {
             stream: stream.into_bytes(),
             ..Asked::default()
@@ -215,6 +217,12 @@ impl Shop {
                 Ok(of_messages(&accepted, accepted.stream(answer).into_bytes()))
             }
         }
+    }
+
+    /// Returns the part of the conversation that a refusal of this request names.
+    pub(crate) fn refused_place(&self, request: &ModelRequest, error: &ModelError) -> Option<MessagePlace> {
+        let wire = self.catalog.wire_options(&request.model);
+        named_part(request, &wire, &NoBlobs, error.place.as_deref()?)
     }
 
     fn ask_bedrock(
