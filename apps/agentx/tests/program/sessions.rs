@@ -169,6 +169,21 @@ fn the_latest_session_is_renamed_and_shared_without_its_id_and_not_deleted() {
 }
 
 #[test]
+fn a_session_is_not_shared_with_a_key_that_cannot_be_read_and_the_error_says_why() {
+    let sandbox = Sandbox::new();
+    let id = worked(&sandbox);
+    let small_order = format!("ed25519:AQ{}", "A".repeat(41));
+    for (key, said) in [
+        (small_order.as_str(), "anybody could sign for it"),
+        ("ed25519:short", "43 characters of base64url"),
+    ] {
+        let refused = sandbox.run(&["sessions", "share", &id, key, "--as", "watch"]);
+        assert_eq!(refused.code, Some(2), "{refused}");
+        assert!(refused.stderr.contains(said), "{refused}");
+    }
+}
+
+#[test]
 fn an_export_names_the_whole_path() {
     let sandbox = Sandbox::new();
     let id = worked(&sandbox);

@@ -17,8 +17,8 @@ pub(crate) mod random;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_identity::{
-    AuthChallenge, Binding, Keyring, MCP_TOKEN, PAGE_TOKEN, PublicKey, SecretKey, Signature, owner_of,
-    prove_server, server_nonce, verify_bound_challenge,
+    AuthChallenge, Binding, KeyError, Keyring, MCP_TOKEN, PAGE_TOKEN, PublicKey, SecretKey, Signature,
+    owner_of, prove_server, server_nonce, verify_bound_challenge,
 };
 use agentx_types::wire::Problem;
 use axum::http::HeaderMap;
@@ -154,15 +154,15 @@ impl Authenticator {
         signature: &str,
         now_ms: u64,
     ) -> Result<Identity, Box<Problem>> {
-        let bad = |what: &str| problem("bad_signature", what);
+        let bad = |what: String| problem("bad_signature", &what);
         let key: PublicKey = public_key
             .parse()
-            .map_err(|_| bad("the public key is not of the form ed25519:…"))?;
+            .map_err(|error: KeyError| bad(format!("public_key: {error}")))?;
         let signature: Signature = signature
             .parse()
-            .map_err(|_| bad("the signature is not 64 bytes in base64url"))?;
+            .map_err(|error: KeyError| bad(format!("signature: {error}")))?;
         verify_bound_challenge(&key, (challenge, binding), &signature, now_ms)
-            .map_err(|error| bad(&error.to_string()))?;
+            .map_err(|error| bad(error.to_string()))?;
         match self.identity_of(&key) {
             Some(identity) => Ok(identity),
             None if self.visitors => Ok(Identity::visitor()),

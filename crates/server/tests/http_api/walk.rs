@@ -305,3 +305,34 @@ async fn a_challenge_is_answered_once_and_by_its_key() {
     assert_eq!(reply.code(), "bad_signature");
     assert_eq!(reply.header("www-authenticate"), "Bearer");
 }
+
+#[tokio::test]
+async fn a_key_that_cannot_sign_in_is_told_why() {
+    let desk = Desk::new().await;
+    let stranger = agentx_identity::SecretKey::generate().unwrap();
+    // The neutral element of the curve: for it, anybody can make a signature that the library accepts.
+    let mut neutral = [0; 32];
+    neutral[0] = 1;
+    let small_order = agentx_identity::PublicKey::from_bytes(neutral).to_string();
+    for (field, value, said) in [
+        (
+            "public_key",
+            small_order.as_str(),
+            "anybody could sign for it (it is a point of small order)",
+        ),
+        ("public_key", "ed25519:short", "43 characters of base64url"),
+        ("public_key", "ssh-rsa AAAA", "unsupported key type ssh-rsa"),
+        ("public_key", "somebody", "expected `ed25519:…`"),
+        ("signature", "short", "86 characters of base64url"),
+    ] {
+        let mut answer = desk.answer(&stranger).await;
+        answer[field] = json!(value);
+        let refused = desk.post("/v1/auth/token", &answer).send().await;
+        assert_eq!(refused.code(), "bad_signature", "{field} {value}");
+        let detail = refused.json()["detail"].as_str().unwrap().to_owned();
+        assert!(
+            detail.starts_with(&format!("{field}: ")) && detail.contains(said),
+            "{detail}"
+        );
+    }
+}

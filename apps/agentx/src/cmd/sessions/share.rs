@@ -95,7 +95,15 @@ fn somebody(place: &CommandTarget, loaded: &Loaded, words: &str) -> Result<Owner
         return Ok(OwnerId::new(words));
     }
     let keyring = keyring(&loaded.settings);
-    if let Ok(key) = words.parse::<PublicKey>() {
+    let read = words.parse::<PublicKey>();
+    if let (Err(error), true) = (
+        &read,
+        words.starts_with("ed25519:") || words.starts_with("ssh-ed25519 "),
+    ) {
+        let hint = "`agentx identity show` on their machine prints it";
+        return Err(ChatError::usage(error.to_string(), hint));
+    }
+    if let Ok(key) = read {
         // Only the server knows which person is its operator.
         let known = match place.remote() {
             None => keyring.person(&key).map(|known| known.owner),
