@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentx_agent::pattern::fits;
-use agentx_agent::unmatchable_rules::never_about;
+use agentx_agent::unmatchable_rules::{by_chance_about, never_about};
 use agentx_agent::wait::WAIT;
 use agentx_agent::{AGENTS, DELEGATE, MCP, RECALL};
 use agentx_config::{
@@ -116,9 +116,13 @@ impl<'a> KnownNames<'a> {
         matches!(origin, SettingOrigin::Workspace(_)) && self.settings.folder.trust != FolderTrust::Trusted
     }
 
-    /// Returns the first tool that a rule names, and the reason why the rule can match no call of this or any
-    /// other tool; `None` if it may match one.
-    fn never_matches(&mut self, rule: &Rule) -> Option<(String, &'static str)> {
+    /// Returns the first tool that a rule names with the reason that `mismatch` gives for it; `None` if it
+    /// gives none for this or another tool that the rule names.
+    fn mismatched(
+        &mut self,
+        rule: &Rule,
+        mismatch: fn(&Rule, &ToolSpec) -> Option<&'static str>,
+    ) -> Option<(String, &'static str)> {
         if rule.path.is_none() && rule.argument.is_none() {
             return None;
         }
@@ -126,7 +130,7 @@ impl<'a> KnownNames<'a> {
             let named = names.known.iter().filter(|name| fits(rule.tool_name(), name));
             let why = |name: &String| {
                 let spec = names.specs.iter().find(|spec| spec.name == *name)?;
-                Some((name.clone(), never_about(rule, spec)?))
+                Some((name.clone(), mismatch(rule, spec)?))
             };
             named.map(why).collect::<Option<Vec<_>>>()
         };
@@ -144,12 +148,16 @@ impl<'a> KnownNames<'a> {
             return;
         }
         if self.look_at_server_rule(rule, origin, found) || self.has(|name| fits(rule.tool_name(), name)) {
-            if let Some((name, why)) = self.never_matches(rule) {
-                let what = format!("`{}` can never match a call of `{name}`: {why}", show_rule(rule));
-                found
-                    .warnings
-                    .push(ConfigMistake::about(origin, "rules", what, None));
-            }
+            let shown = show_rule(rule);
+            let what = match self.mismatched(rule, never_about) {
+                Some((name, why)) => Some(format!("`{shown}` can never match a call of `{name}`: {why}")),
+                None => self
+                    .mismatched(rule, by_chance_about)
+                    .map(|(name, why)| format!("`{shown}` matches a call of `{name}` only by chance: {why}")),
+            };
+            found
+                .warnings
+                .extend(what.map(|what| ConfigMistake::about(origin, "rules", what, None)));
             return;
         }
         let near_case = rule.tool.to_lowercase();

@@ -47,6 +47,7 @@ pub use agentx_agent::link_targets::LineNames;
 pub use agentx_agent::reading_commands::{ReadingLine, SearchedFolder};
 pub use agentx_agent::recursive_programs::FolderWalk;
 pub use agentx_agent::search_scopes::PlaceRules;
+pub use agentx_agent::unmatchable_rules::first_mismatch;
 pub use agentx_agent::{
     AGENTS, DELEGATE, InputBacklog, apply, arguments, check_depth, command_severity, delegation_tools,
     hold_to, own_tools,

@@ -16,8 +16,8 @@ use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
 use crate::rules::{
-    TestedCall, no_rule, origin_in_words, overrule, print_sandbox_trial, print_score, remove_from_file,
-    render, sessions_to_read, trial_table,
+    TestedCall, check_matches, no_rule, origin_in_words, overrule, print_sandbox_trial, print_score,
+    remove_from_file, render, sessions_to_read, trial_table,
 };
 use crate::session_opening::{self, CommandLineOverrides};
 use crate::start::SettingsRead::All;
@@ -198,6 +198,7 @@ fn add(
         path: path.map_err(|what| ChatError::usage(what, "see docs/CONFIG.md, Rules"))?,
         origin: None,
     };
+    check_matches(&rule, tools)?;
     let file = &loaded.settings.user_file;
     // A rule of one folder says so itself.
     let place = if args.here { "" } else { ", in every folder" };

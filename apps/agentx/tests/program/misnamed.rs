@@ -177,6 +177,11 @@ fn a_rule_that_can_never_match_is_a_warning() {
             Some("by `argument` alone"),
         ),
         ("{effect: deny, tool: bash, path: 'x/**'}", None),
+        (
+            "{effect: deny, tool: read, argument: '**/.env'}",
+            Some("`path` is the pattern of a file"),
+        ),
+        ("{effect: deny, tool: todo, argument: '*x'}", Some("end with `}`")),
         ("{effect: deny, tool: read, argument: '*secret*'}", None),
         ("{effect: deny, tool: '*', argument: 'x/**'}", None),
         ("{effect: deny, tool: 'gr*', argument: 'x/**'}", Some("`grep`")),
@@ -196,4 +201,62 @@ fn a_rule_that_can_never_match_is_a_warning() {
             None => assert_eq!(checked.stderr, "", "{rule}"),
         }
     }
+}
+
+/// `{"path":"secret.txt"}` has no slash before the name, so the rule would let this file be read.
+#[test]
+fn a_rule_whose_argument_looks_like_the_pattern_of_a_file_is_a_warning() {
+    for (rule, is_told) in [
+        ("{effect: deny, tool: read, argument: '**/secret*'}", true),
+        ("{effect: ask, tool: write, argument: '*/.ssh/**'}", true),
+        ("{effect: deny, tool: 'gr*', argument: '**/secret*'}", true),
+        ("{effect: deny, tool: read, path: '**/secret*'}", false),
+        ("{effect: deny, tool: bash, argument: '**/secret*'}", false),
+        ("{effect: deny, tool: '*', argument: '**/secret*'}", false),
+        (
+            "{effect: deny, tool: read, argument: '*\"path\":\"secret*'}",
+            false,
+        ),
+    ] {
+        let sandbox = with_rule(rule);
+        let checked = sandbox.run(&["config", "check"]);
+        let said =
+            checked.stderr.contains("only by chance") && checked.stderr.contains("`path` is the pattern");
+        assert_eq!((checked.code, said), (Some(0), is_told), "{rule}: {checked}");
+        if is_told {
+            let doctor = sandbox.run(&["doctor", "--offline"]);
+            assert!(doctor.stdout.contains("only by chance"), "{rule}: {doctor}");
+        }
+    }
+}
+
+#[test]
+fn a_rule_that_would_not_match_is_not_added_and_a_test_of_a_call_names_it() {
+    let sandbox = Sandbox::new();
+    for pattern in ["**/secret*", "secret*", "**/.env"] {
+        let refused = sandbox.run(&["approvals", "add", "deny", "read", "--argument", pattern]);
+        assert_eq!(refused.code, Some(2), "{pattern}: {refused}");
+        assert!(
+            refused.stderr.contains(&format!("--path '{pattern}'")),
+            "{pattern}: {refused}"
+        );
+    }
+    for line in [
+        ["--argument", "*\"path\":\"x*"],
+        ["--argument", "*secret*"],
+        ["--path", "**/secret*"],
+    ] {
+        let added = sandbox.run(&[&["approvals", "add", "deny", "read"], &line[..]].concat());
+        assert_eq!(added.code, Some(0), "{added}");
+    }
+    let sandbox = with_rule("{effect: deny, tool: read, argument: '**/x*'}");
+    let tested = sandbox.run(&["approvals", "test", "read: x1"]);
+    assert!(
+        tested.stdout.starts_with("allow") && tested.stdout.contains("`deny read \"**/x*\"` matches"),
+        "{tested}"
+    );
+    let as_json = sandbox.run(&["approvals", "test", "read: x1", "--json"]);
+    assert!(as_json.stdout.contains("\"mismatched\""), "{as_json}");
+    let other = sandbox.run(&["approvals", "test", "bash: ls"]);
+    assert!(!other.stdout.contains("**/x*"), "{other}");
 }

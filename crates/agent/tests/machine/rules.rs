@@ -282,6 +282,9 @@ fn a_rule_that_matches_a_call_is_not_said_to_match_none() {
         Some("cat *"),
         Some("{*"),
         Some("*src*"),
+        Some("*src/a"),
+        Some("*src/a\"}"),
+        Some("**/a*"),
     ];
     let (mut matched, mut never) = (0, 0);
     for tool in &*config.tools {

@@ -19,7 +19,7 @@ pub(crate) use judges::numbered_refusals;
 pub use judges::{overrule, print_score};
 pub use past_sessions::{sessions_to_read, trial_table};
 pub use sandbox_trial::print_sandbox_trial;
-pub use trial::TestedCall;
+pub use trial::{TestedCall, check_matches};
 
 /// The rules of an agent and the defaults, as a table, each with the number by which it is removed, and where
 /// it comes from.

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use agentx::config::show_rule;
 use agentx::runtime::{
-    PlaceRules, Ruling, RulingKind, argument_error, refused_by_the_tool, refused_in_line, unasked_reading,
+    PlaceRules, Ruling, RulingKind, argument_error, first_mismatch, refused_by_the_tool, refused_in_line,
+    unasked_reading,
 };
 use agentx::tools::{refused_link, refused_reading, resolve_path};
 use agentx::types::{AgentConfig, Rule, ToolSpec};
@@ -23,6 +24,8 @@ pub struct TestedCall {
     refused: Option<String>,
     /// The ruling after text from the web, if that is another one.
     after_web: Option<Ruling>,
+    /// Rules that name the tool and match its calls never or only by chance, each with the reason.
+    mismatched: Vec<(Rule, &'static str)>,
 }
 
 impl TestedCall {
@@ -42,6 +45,7 @@ impl TestedCall {
         Ok(Self {
             tool: tool.name.clone(),
             after_web: after_web.filter(|after| after.decision != ruling.decision),
+            mismatched: mismatched(&config.rules, tool),
             ruling,
             input,
             refused,
@@ -71,6 +75,13 @@ impl TestedCall {
         if let Some(after) = &self.after_web {
             tested["after_web"] = json!({"decision": after.decision, "because": after.because});
         }
+        if !self.mismatched.is_empty() {
+            let mismatched = self.mismatched.iter();
+            let mismatched: Vec<Value> = mismatched
+                .map(|(rule, why)| json!({"rule": rule, "because": why}))
+                .collect();
+            tested["mismatched"] = json!(mismatched);
+        }
         console.out_pretty(&tested)
     }
 
@@ -99,8 +110,43 @@ impl TestedCall {
             let (decision, because) = (after.decision.as_str(), visible(&after.because));
             text.push_str(&format!("after text from the web: {decision}: {because}\n"));
         }
+        for (rule, why) in &self.mismatched {
+            let shown = visible(&show_rule(rule));
+            text.push_str(&format!("`{shown}` matches no call of this kind: {why}\n"));
+        }
         text
     }
+}
+
+/// Returns the rules that name a tool and match its calls never or only by chance.
+fn mismatched(rules: &[Rule], tool: &ToolSpec) -> Vec<(Rule, &'static str)> {
+    let named = rules.iter().filter(|rule| rule.tool_name() == tool.name);
+    named
+        .filter_map(|rule| {
+            let (_, why) = first_mismatch(rule, std::slice::from_ref(tool))?;
+            Some((rule.clone(), why))
+        })
+        .collect()
+}
+
+/// Checks that a rule that a person adds may match a call of a tool that it names, and not only by chance.
+///
+/// # Errors
+/// Returns the error for the person who wrote it, with the rule that they may have meant.
+pub fn check_matches(rule: &Rule, tools: &[ToolSpec]) -> Result<(), ChatError> {
+    let Some((tool, why)) = first_mismatch(rule, tools) else {
+        return Ok(());
+    };
+    let message = format!(
+        "{} would not match calls of {}: {why}",
+        visible(&show_rule(rule)),
+        tool.name
+    );
+    let hint = match (&rule.argument, &tool.path_argument) {
+        (Some(pattern), Some(_)) => format!("`--path '{pattern}'` names files"),
+        _ => "see docs/CONFIG.md, Rules".to_owned(),
+    };
+    Err(ChatError::usage(message, hint))
 }
 
 /// Reads a call as typed: the tool, then its command line, its path, an address, or its arguments as JSON.
