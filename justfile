@@ -19,13 +19,15 @@ check *steps:
 quick:
     tests/run.sh quick
 
-# Everything that is random, for longer, and then each fuzzer for so many seconds: for the night, such as from cron
+# Everything that is random, for longer, then fuzzers, advisories and the address sanitizer: for the night, such as from cron
 nightly cases="5000" scripts="100000" histories="10000" seconds="1800":
     PROPTEST_CASES={{cases}} cargo test --release --locked -p agentx-types -p agentx-agent -p agentx-session -p agentx-llm -p agentx-bus
     PROPTEST_CASES={{cases}} cargo test --release --locked -p agentx-tests --test histories
     AGENTX_STRICT_HISTORIES={{histories}} cargo test --release --locked -p agentx-testing --test histories
     AGENTX_RANDOM_SCRIPTS={{scripts}} cargo test --release --locked -p agentx-luau-tools --test all handed::random_programs
     {{just_executable()}} fuzz {{seconds}}
+    {{just_executable()}} advisories
+    {{just_executable()}} asan {{seconds}}
 
 # The tests alone
 test *args:
@@ -91,3 +93,7 @@ asan seconds="1800":
 # Licences, sources and duplicates of dependencies
 deny:
     cargo deny check bans licenses sources
+
+# Published advisories about dependencies (needs a network)
+advisories:
+    tests/advisories.sh

@@ -1,6 +1,6 @@
 //! The dependencies that the program may have: the rules of `deny.toml`, held against `Cargo.lock` and the
-//! manifests, even if cargo-deny is not installed. Advisories need a network and are looked at with
-//! `cargo deny check advisories`.
+//! manifests, even if cargo-deny is not installed. Advisories need a network: `tests/advisories.sh` looks them
+//! up, and is tried here with programs that stand for Cargo and Git.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -237,4 +237,101 @@ fn a_build_that_aborts_on_panics_is_refused() {
     let refused = said("panic=abort");
     assert!(refused.contains(refusal), "{refused}");
     assert!(!said("panic=unwind").contains(refusal), "only there");
+}
+
+/// The commands of a recipe of the justfile.
+fn recipe(name: &str) -> Vec<String> {
+    let all = read("justfile");
+    let mut lines = all.lines().skip_while(|line| {
+        let head = line.split_once(':').map_or("", |(head, _)| head);
+        line.starts_with(char::is_whitespace) || head.split(' ').next() != Some(name)
+    });
+    assert!(lines.next().is_some(), "no recipe {name}");
+    let commands = lines.take_while(|line| line.starts_with(' '));
+    commands.map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn the_night_fuzzes_looks_up_advisories_and_runs_the_address_sanitizer() {
+    let nightly = recipe("nightly");
+    for called in ["fuzz", "advisories", "asan"] {
+        let call = format!("{{{{just_executable()}}}} {called}");
+        let is_called = nightly.iter().any(|line| line.starts_with(&call));
+        assert!(is_called, "`just nightly` does not call {called}: {nightly:?}");
+        assert!(!recipe(called).is_empty(), "{called}");
+    }
+}
+
+/// Runs `tests/advisories.sh` with programs that stand for Cargo and Git, and returns whether it succeeded,
+/// with its output. Made-up programs: `installed` are the ones that Cargo has, `git` and `found` exit codes.
+#[cfg(unix)]
+fn advisories(installed: &str, git: i32, found: i32, required: bool) -> (bool, String) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = tempfile::tempdir().unwrap();
+    let cargo = format!(
+        "#!/bin/sh\ncase \" {installed} \" in *\" $1 \"*) ;; *) exit 101 ;; esac\n\
+         [ \"$2\" = --version ] && exit 0\necho \"looked up with cargo $*\"\nexit {found}\n"
+    );
+    for (name, program) in [("cargo", cargo), ("git", format!("#!/bin/sh\nexit {git}\n"))] {
+        let file = place.path().join(name);
+        std::fs::write(&file, program).unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let path = std::env::var("PATH").unwrap_or_default();
+    let ran = Command::new(workspace_root().join("tests/advisories.sh"))
+        .env("PATH", format!("{}:{path}", place.path().display()))
+        .env("AGENTX_ADVISORIES", if required { "required" } else { "" })
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);
+    (ran.status.success(), said.into_owned())
+}
+
+#[cfg(unix)]
+#[test]
+fn advisories_are_looked_up_or_it_is_said_why_not() {
+    for (installed, git, found, required, succeeds, says) in [
+        (
+            "deny audit",
+            0,
+            0,
+            false,
+            true,
+            "looked up with cargo deny check advisories",
+        ),
+        (
+            "deny",
+            0,
+            1,
+            false,
+            false,
+            "looked up with cargo deny check advisories",
+        ),
+        ("audit", 0, 0, false, true, "looked up with cargo audit"),
+        ("audit", 0, 1, true, false, "looked up with cargo audit"),
+        (
+            "",
+            0,
+            0,
+            false,
+            true,
+            "neither cargo-deny nor cargo-audit is installed",
+        ),
+        (
+            "",
+            0,
+            0,
+            true,
+            false,
+            "neither cargo-deny nor cargo-audit is installed",
+        ),
+        ("deny", 128, 0, false, true, "cannot be reached"),
+        ("deny", 128, 0, true, false, "cannot be reached"),
+    ] {
+        let (succeeded, said) = advisories(installed, git, found, required);
+        assert!(
+            succeeded == succeeds && said.contains(says),
+            "{installed:?}, Git {git}, found {found}, required {required}: {succeeded}: {said}"
+        );
+    }
 }
