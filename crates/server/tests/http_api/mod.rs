@@ -7,6 +7,7 @@
 )]
 
 mod acts;
+mod calls_that_ran;
 mod deciders;
 mod described;
 mod desk;

@@ -1,14 +1,16 @@
 //! Any sequence of requests and frames of people who are not the operator, against a server in this process:
-//! afterwards no agent of any session judges a call more freely than the operator's settings do.
+//! afterwards no agent of any session judges a call more freely than the operator's settings do, and no call
+//! ran that these settings refuse, or ask about without an answer of somebody who may allow it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use agentx_config::Settings;
-use agentx_runtime::{Delivery, Verdict, View, explain_decision};
+use agentx_runtime::{ApprovalInput, Delivery, Verdict, View, explain_decision};
 use agentx_types::wire::{ApprovalFrame, CommandFrame, InterruptFrame, UserInputFrame, WheelFrame};
 use agentx_types::{
-    AgentConfig, ApprovalMode, ConfigChange, RULES_VERSION, RuntimeEvent, ServerRules, SessionId, VISITORS,
+    AgentConfig, ApprovalDecision, ApprovalMode, ConfigChange, OwnerId, RULES_VERSION, RuntimeEvent,
+    ServerRules, SessionId, ToolCallId, VISITORS,
 };
 use axum::http::Method;
 use proptest::prelude::*;
@@ -16,6 +18,7 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
+use crate::http_api::calls_that_ran::{CallThatRan, calls_that_ran};
 use crate::http_api::desk::{Desk, rule_of, wide};
 
 /// The number of sequences that the test tries.
@@ -247,8 +250,10 @@ fn all_of(config: &AgentConfig) -> Vec<&AgentConfig> {
 struct Outcome {
     /// Requests that were taken, by their kind.
     taken: BTreeMap<&'static str, u32>,
-    /// A call that is judged more freely than the settings say.
+    /// A call that is judged more freely than the settings say, or that ran against them.
     freer: Option<String>,
+    /// The number of calls that ran.
+    ran: u32,
 }
 
 /// Whether the server is as it is, or carries out changes of anybody that it has refused: a hole on purpose.
@@ -532,19 +537,16 @@ impl Trial {
         taken
     }
 
-    /// Looks at every agent of every session.
+    /// Has a member call a tool in each session, then looks at every agent of every session, and at every
+    /// call that ran.
     async fn judged(mut self) -> Outcome {
+        for (index, (id, who)) in self.sessions.iter().enumerate() {
+            let words = ["run ls", "run touch canary"][index % 2];
+            self.say(who.unwrap_or(Who::Bob), id, words, false).await;
+        }
         for (id, who) in &self.sessions {
-            let now = self
-                .desk
-                .state
-                .open(id)
-                .await
-                .unwrap()
-                .state()
-                .await
-                .unwrap()
-                .config;
+            let session = self.desk.state.open(id).await.unwrap();
+            let now = session.state().await.unwrap().config;
             let bounds = match who {
                 Some(who) => self.by_settings(*who, &self.own.1),
                 None => self.own.1.clone(),
@@ -554,8 +556,32 @@ impl Trial {
                     self.outcome.freer = Some(format!("{id} of {who:?}: {freer}"));
                 }
             }
+            for call in calls_that_ran(session.as_ref()).await {
+                self.outcome.ran += 1;
+                if let Some(freer) = self.ran_freely(&call, *who, &bounds) {
+                    self.outcome.freer = Some(format!("{id} of {who:?}: {freer}"));
+                }
+            }
         }
         self.outcome
+    }
+
+    /// A call that ran although the settings refuse it, or ask about it and nobody who may allow it did. Nobody
+    /// else than Vera may, and only in sessions of the other members.
+    fn ran_freely(&self, call: &CallThatRan, who: Option<Who>, bounds: &AgentConfig) -> Option<String> {
+        let CallThatRan {
+            tool,
+            input,
+            allowed_by,
+        } = call;
+        let vera = Some(OwnerId::new(&self.desk.vera_id));
+        let may_vera = who.is_some_and(|who| who != Who::Vera);
+        let is_right = match strictness(bounds, tool, input)? {
+            0 => true,
+            1 => may_vera && allowed_by.contains(&vera),
+            _ => false,
+        };
+        (!is_right).then(|| format!("{tool} {input} ran, allowed by {allowed_by:?}, against the settings"))
     }
 
     /// A member's agent as the settings alone would have it: whatever they say, members are asked at least.
@@ -603,7 +629,8 @@ fn freer(agent: &AgentConfig, bounds: &AgentConfig, is_own: bool) -> Option<Stri
     })
 }
 
-/// Tries sequences until one lets a call be judged more freely; what was taken of all.
+/// Tries sequences until one lets a call be judged more freely, or run; what was taken of all, and the number of
+/// calls that ran.
 fn try_sequences(count: u32, changes: Changes) -> (BTreeMap<&'static str, u32>, Result<(), String>) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let taken = std::cell::RefCell::new(BTreeMap::new());
@@ -623,7 +650,8 @@ fn try_sequences(count: u32, changes: Changes) -> (BTreeMap<&'static str, u32>, 
             }
             trial.judged().await
         });
-        for (kind, count) in outcome.taken {
+        let kinds = outcome.taken.into_iter().chain([("ran", outcome.ran)]);
+        for (kind, count) in kinds {
             *taken.borrow_mut().entry(kind).or_default() += count;
         }
         prop_assert!(outcome.freer.is_none(), "{}", outcome.freer.unwrap_or_default());
@@ -639,6 +667,73 @@ fn no_sequence_of_requests_has_a_call_judged_more_freely_than_the_settings_do() 
     eprintln!("taken: {taken:?}");
     found.unwrap_or_else(|found| panic!("{found}"));
     assert_eq!(taken.get("import"), Some(&0), "only the operator imports");
+    assert!(
+        taken.get("ran").is_some_and(|ran| *ran > 0),
+        "no call ran: {taken:?}"
+    );
+}
+
+/// What waits in Ann's session, in which nothing is configured otherwise than the settings say.
+async fn waiting_call(trial: &Trial) -> (SessionId, ToolCallId) {
+    let ann = trial.sessions[1].0.clone();
+    assert!(trial.say(Who::Ann, &ann, "run touch canary", false).await);
+    let call = ToolCallId::new(trial.waiting(&ann).await.unwrap());
+    (ann, call)
+}
+
+/// Waits until nothing runs in a session any more.
+async fn until_idle(trial: &Trial, id: &SessionId) {
+    let session = trial.desk.state.open(id).await.unwrap();
+    let mut events = session.subscribe(0, View::Runtime).await.unwrap();
+    let ended = async {
+        while let Some(delivery) = events.next().await {
+            if matches!(&delivery, Delivery::Runtime(event) if matches!(event.event, RuntimeEvent::RunFinished(_)))
+            {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), ended)
+        .await
+        .unwrap();
+}
+
+/// A hole on purpose: the owner's own answer, past the server, to a call that the settings ask about. All
+/// configurations are as they were.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_ran_is_noticed_although_all_configurations_are_as_they_were() {
+    let trial = Trial::new((Vec::new(), ApprovalMode::Ask), Changes::AsTheServerTakes).await;
+    let (ann, call) = waiting_call(&trial).await;
+    let session = trial.desk.state.open(&ann).await.unwrap();
+    let before = session.state().await.unwrap().config;
+    session
+        .approve(ApprovalInput::new(call, ApprovalDecision::Once))
+        .await
+        .unwrap();
+    until_idle(&trial, &ann).await;
+    assert_eq!(session.state().await.unwrap().config, before);
+    let found = trial.judged().await.freer.unwrap();
+    assert!(found.contains("ran, allowed by [None]"), "{found}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_an_approver_allows_runs_and_is_within_the_settings() {
+    let trial = Trial::new((Vec::new(), ApprovalMode::Ask), Changes::AsTheServerTakes).await;
+    let (ann, _) = waiting_call(&trial).await;
+    assert!(
+        !trial
+            .answer(Who::Ann, &ann, json!({"decision": "once"}), false)
+            .await
+    );
+    assert!(
+        trial
+            .answer(Who::Vera, &ann, json!({"decision": "once"}), false)
+            .await
+    );
+    until_idle(&trial, &ann).await;
+    let outcome = trial.judged().await;
+    assert_eq!(outcome.freer, None);
+    assert!(outcome.ran > 0, "{outcome:?}");
 }
 
 /// Checks each kind of request, because chance decides which ones random sequences accept.
@@ -688,5 +783,8 @@ async fn each_kind_of_request_is_taken_from_who_may_send_it() {
 fn a_sequence_of_requests_that_opens_a_hole_is_noticed() {
     let (taken, found) = try_sequences(SEQUENCES, Changes::AllOfThem);
     let found = found.expect_err(&format!("nothing is noticed: {taken:?}"));
-    assert!(found.contains("by the settings"), "{found}");
+    assert!(
+        found.contains("by the settings") || found.contains("against the settings"),
+        "{found}"
+    );
 }
