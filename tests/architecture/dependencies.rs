@@ -1,6 +1,6 @@
 //! The dependencies that the program may have: the rules of `deny.toml`, held against `Cargo.lock` and the
-//! manifests, even if cargo-deny is not installed. Advisories need a network: `tests/advisories.sh` looks them
-//! up, and is tried here with programs that stand for Cargo and Git.
+//! manifests, even if cargo-deny is not installed. Advisories need a network: `tests/advisories.sh` looks
+//! them up, and is tried here with programs that stand for Cargo and Git.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;

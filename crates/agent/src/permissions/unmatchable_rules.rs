@@ -51,8 +51,8 @@ pub fn never_about(rule: &Rule, tool: &ToolSpec) -> Option<&'static str> {
 }
 
 /// The reason why a rule matches a call of this tool only by chance, although its `argument` looks like the
-/// pattern of a file: it is compared with all arguments as JSON. `None` if `argument` does not look like that,
-/// or if it is no JSON at all ([`never_about`]).
+/// pattern of a file: it is compared with all arguments as JSON. `None` if `argument` does not look like
+/// that, or if it can match no JSON ([`never_about`]).
 ///
 /// ```
 /// use agentx_agent::{fixtures, unmatchable_rules::by_chance_about};

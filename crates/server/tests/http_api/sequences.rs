@@ -566,8 +566,8 @@ impl Trial {
         self.outcome
     }
 
-    /// A call that ran although the settings refuse it, or ask about it and nobody who may allow it did. Nobody
-    /// else than Vera may, and only in sessions of the other members.
+    /// A call that ran although the settings refuse it, or ask about it and nobody who may allow it did.
+    /// Nobody else than Vera may, and only in sessions of the other members.
     fn ran_freely(&self, call: &CallThatRan, who: Option<Who>, bounds: &AgentConfig) -> Option<String> {
         let CallThatRan {
             tool,
@@ -629,8 +629,8 @@ fn freer(agent: &AgentConfig, bounds: &AgentConfig, is_own: bool) -> Option<Stri
     })
 }
 
-/// Tries sequences until one lets a call be judged more freely, or run; what was taken of all, and the number of
-/// calls that ran.
+/// Tries sequences until one lets a call be judged more freely, or run; what was taken of all, and the number
+/// of calls that ran.
 fn try_sequences(count: u32, changes: Changes) -> (BTreeMap<&'static str, u32>, Result<(), String>) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let taken = std::cell::RefCell::new(BTreeMap::new());
