@@ -391,6 +391,14 @@ fn what_a_connection_and_a_person_may_cost_is_as_the_page_says() {
             "`quotas.visitor_connections`",
             vec![many(some(quotas.visitor_connections))],
         ),
+        ("`quotas.visitor_share`", vec![many(quotas.visitor_share)]),
+        (
+            "`quotas.turns`",
+            vec![
+                many(quotas.turns),
+                many(constant("crates/config/src/settings/bounds.rs", "MOST_TURNS")),
+            ],
+        ),
         ("`quotas.challenges`", vec![many(quotas.challenges)]),
         ("`quotas.auth_tokens`", vec![many(quotas.tokens)]),
         ("`quotas.idempotency_keys`", vec![many(quotas.idempotency_keys)]),

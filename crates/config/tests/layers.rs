@@ -185,19 +185,23 @@ fn later_layers_win_and_every_value_knows_its_origin() {
 
 #[test]
 fn numbers_that_make_no_sense_are_mistakes() {
-    let text =
-        "params: {max_output_tokens: 0, thinking_tokens: 1000000001}\ncondense: {at: 101, keep: 100001}\n";
+    let text = "params: {max_output_tokens: 0, thinking_tokens: 1000000001}\ncondense: {at: 101, keep: 100001}\n\
+                quotas: {visitor_share: 101, turns: 0}\n";
     let said = Desk::new().user(text).said().join("\n");
     for named in [
         "params.max_output_tokens is 0; it may be 1 to 1000000000",
         "params.thinking_tokens is 1000000001; it may be 0 to 1000000000",
         "condense.at is 101; it may be 0 to 100",
         "condense.keep is 100001; it may be 0 to 100000",
+        "quotas.visitor_share is 101; it may be 0 to 100",
+        "quotas.turns is 0; it may be 1 to 8",
     ] {
         assert!(said.contains(named), "{said}");
     }
-    let sensible = "params: {max_output_tokens: 1}\ncondense: {at: none, keep: 0}\n";
-    assert!(Desk::new().user(sensible).load().is_ok());
+    let sensible = "params: {max_output_tokens: 1}\ncondense: {at: none, keep: 0}\n\
+                    quotas: {visitor_share: 0, turns: 8}\n";
+    let quotas = Desk::new().user(sensible).load().unwrap().settings.quotas;
+    assert_eq!((quotas.visitor_share, quotas.turns), (0, 8));
 }
 
 #[test]

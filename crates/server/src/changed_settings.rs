@@ -44,6 +44,7 @@ fn read_at_the_start(old: &Settings, new: &Settings) -> Vec<&'static str> {
             "quotas.idempotency_keys",
             old.quotas.idempotency_keys != new.quotas.idempotency_keys,
         ),
+        ("quotas.turns", old.quotas.turns != new.quotas.turns),
         (
             "server.trusted_proxies",
             old.trusted_proxies != new.trusted_proxies,

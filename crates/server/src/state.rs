@@ -85,6 +85,8 @@ impl ServerState {
         let data_dir = settings.data_dir.clone();
         let push = PushService::new(&data_dir, &settings.push_hosts, auth.origin());
         let push = Arc::new(push);
+        let turns = usize::try_from(settings.quotas.turns).unwrap_or(usize::MAX);
+        let turns_of = |at_once| FairSemaphore::new(at_once).with_turns(turns);
         let rooms = Rooms::new(options.limits.waiting(), options.limits.patience, counts.clone());
         Arc::new(Self {
             operator: runtime.owner().clone(),
@@ -96,9 +98,9 @@ impl ServerState {
             proxies,
             rooms,
             counts,
-            history: FairSemaphore::new(readers_at_once()),
-            checks: FairSemaphore::new(CHECKS),
-            answers: FairSemaphore::new(ANSWERS),
+            history: turns_of(readers_at_once()),
+            checks: turns_of(CHECKS),
+            answers: turns_of(ANSWERS),
             bodies: BodyPermits::default(),
             page_cache: Arc::default(),
             kept: MemberUsage::new(&data_dir),

@@ -10,6 +10,7 @@
 
 use agentx_config::Settings;
 use agentx_types::{ApprovalMode, SessionId};
+use futures_util::FutureExt as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{Error, http::StatusCode};
@@ -120,6 +121,40 @@ async fn visitors_of_all_addresses_have_half_of_the_connections() {
     for visitor in &mut visitors {
         visitor.accepted("ping", serde_json::json!({})).await;
     }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn the_operator_sets_the_share_of_visitors_and_the_turns_of_a_person() {
+    let mut options = options();
+    options.allow_visitors = true;
+    options.limits.connections = 4;
+    let data = std::sync::Arc::new(tempfile::tempdir().unwrap());
+    let world = World::set(data, options, |settings| {
+        settings.trusted_proxies = vec!["127.0.0.1".into()];
+        settings.quotas.visitor_share = 25;
+        settings.quotas.turns = 2;
+    })
+    .await;
+    let mut first = visit(&world, "192.0.2.1").await;
+    assert_eq!(first.answer("c1").await["event"], "accepted");
+    let mut second = visit(&world, "192.0.2.2").await;
+    assert_eq!(second.bye().await["code"], 1013, "a quarter is for visitors");
+    drop(second);
+    let mut settings = Settings::clone(&world.state.settings());
+    settings.quotas.visitor_share = 100;
+    settings.quotas.turns = 3;
+    world.state.renew(&settings).await;
+    let mut second = visit(&world, "192.0.2.2").await;
+    assert_eq!(
+        second.answer("c1").await["event"],
+        "accepted",
+        "it applies at once"
+    );
+    let turn = || world.state.answer_turns().take(&"own_ann".into()).now_or_never();
+    let held = [turn(), turn(), turn()];
+    let taken: Vec<bool> = held.iter().map(Option::is_some).collect();
+    assert_eq!(taken, [true, true, false], "turns apply after a restart");
     world.end().await;
 }
 

@@ -1,5 +1,5 @@
-//! The valid ranges of the settings of model calls, of condensing and of loops, for settings, new sessions
-//! and changes of a session.
+//! The valid ranges of the settings of model calls, of condensing, of loops and of quotas, for settings, new
+//! sessions and changes of a session.
 
 use agentx_types::{Condensing, ModelParams};
 
@@ -15,8 +15,12 @@ pub(crate) const MOST_TAIL: u64 = 100_000;
 /// The most equal calls that a setting may allow.
 pub(crate) const MOST_REPETITIONS: u64 = 1_000_000;
 
+/// The most slow requests of each kind that a person may have at once: a server reads the history of as many
+/// at once on a machine with 16 processors.
+pub(crate) const MOST_TURNS: u64 = 8;
+
 /// The keys that are about such a value, with what it may be.
-const KEYS: [(&str, u64, u64); 8] = [
+const KEYS: [(&str, u64, u64); 10] = [
     ("params.max_output_tokens", 1, MOST_TOKENS),
     ("params.thinking_tokens", 0, MOST_TOKENS),
     ("condense.at", 0, 100),
@@ -25,6 +29,8 @@ const KEYS: [(&str, u64, u64); 8] = [
     ("stuck.stop_after", 2, MOST_REPETITIONS),
     ("stuck.nudge_after_errors", 2, MOST_REPETITIONS),
     ("stuck.stop_after_errors", 2, MOST_REPETITIONS),
+    ("quotas.visitor_share", 0, 100),
+    ("quotas.turns", 1, MOST_TURNS),
 ];
 
 /// Reports settings with a value out of range as mistakes.

@@ -22,6 +22,8 @@ pub struct Quotas {
     pub connections: Option<u64>,
     /// The same of all visitors of one address (of IPv6, a /64).
     pub visitor_connections: Option<u64>,
+    /// The share of all connections that all visitors may have together, in percent.
+    pub visitor_share: u64,
     /// Challenges over HTTP that one address may have open; a further one replaces its oldest.
     pub challenges: u64,
     /// The maximum number of tokens of one person, or of all visitors of one address; the oldest of theirs
@@ -30,6 +32,9 @@ pub struct Quotas {
     /// The maximum number of requests of one person whose idempotency keys are remembered; the oldest is then
     /// forgotten.
     pub idempotency_keys: u64,
+    /// The maximum number of slow requests of each kind that one person, or all visitors of one address, may
+    /// have at once: reading history, large answers, checks and searches.
+    pub turns: u64,
     /// The maximum number of agents in the configuration of a new session, the root agent included, for
     /// everybody.
     pub agents: u64,
@@ -51,9 +56,11 @@ impl Default for Quotas {
             cost: None,
             connections: Some(256),
             visitor_connections: Some(32),
+            visitor_share: 50,
             challenges: 64,
             tokens: 256,
             idempotency_keys: 1024,
+            turns: 1,
             agents: 256,
             config_bytes: 1 << 20,
             queued: 64,
@@ -72,11 +79,13 @@ pub(crate) fn quotas(get: &SettingsGetter<'_>) -> Quotas {
         cost: get.money(&SettingPath::dotted("quotas.daily_cost")),
         connections: get.count("quotas.connections"),
         visitor_connections: get.count("quotas.visitor_connections"),
+        visitor_share: get.count("quotas.visitor_share").unwrap_or(usual.visitor_share),
         challenges: get.count("quotas.challenges").unwrap_or(usual.challenges),
         tokens: get.count("quotas.auth_tokens").unwrap_or(usual.tokens),
         idempotency_keys: get
             .count("quotas.idempotency_keys")
             .unwrap_or(usual.idempotency_keys),
+        turns: get.count("quotas.turns").unwrap_or(usual.turns),
         agents: get.count("quotas.agents").unwrap_or(usual.agents),
         config_bytes: get.count("quotas.config_bytes").unwrap_or(usual.config_bytes),
         queued: get.count("quotas.queued_messages").unwrap_or(usual.queued),

@@ -1,5 +1,5 @@
 //! Permits for slow work: reading history, checking a session. Only a few tasks run at once, and one per
-//! person, so that neither many readers nor one person with many connections keep everybody else waiting.
+//! person if the operator does not say otherwise, so that neither many readers nor one person with many connections keep everybody else waiting.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -14,8 +14,8 @@ use crate::problems::remote;
 /// read.
 pub(crate) const CHECKS: usize = 1;
 
-/// The number of complete answers about a session that are built at once, one per person: each is held in
-/// memory until it is sent.
+/// The number of complete answers about a session that are built at once: each is held in memory until it is
+/// sent.
 pub(crate) const ANSWERS: usize = 4;
 
 /// The number of large request bodies that are read at once, one per person: each is held in memory.
@@ -39,6 +39,8 @@ const REMEMBERED: usize = 1024;
 /// a common queue, so people take turns however many connections they have.
 pub struct FairSemaphore {
     all: Arc<Semaphore>,
+    /// The permits of one person at once.
+    of_person: usize,
     people: Mutex<HashMap<OwnerId, Weak<Semaphore>>>,
 }
 
@@ -74,11 +76,21 @@ impl Default for BodyPermits {
 }
 
 impl FairSemaphore {
-    /// Creates a semaphore with `at_once` permits.
+    /// Creates a semaphore with `at_once` permits, of which a person has one at a time.
     pub fn new(at_once: usize) -> Self {
         Self {
             all: Arc::new(Semaphore::new(at_once.max(1))),
+            of_person: 1,
             people: Mutex::default(),
+        }
+    }
+
+    /// Lets a person have `of_person` permits at a time, at least one.
+    #[must_use]
+    pub fn with_turns(self, of_person: usize) -> Self {
+        Self {
+            of_person: of_person.max(1),
+            ..self
         }
     }
 
@@ -89,7 +101,7 @@ impl FairSemaphore {
             people.retain(|_, line| line.strong_count() > 0);
         }
         let line = people.get(person).and_then(Weak::upgrade).unwrap_or_else(|| {
-            let line = Arc::new(Semaphore::new(1));
+            let line = Arc::new(Semaphore::new(self.of_person));
             people.insert(person.clone(), Arc::downgrade(&line));
             line
         });
@@ -162,6 +174,16 @@ mod tests {
         let bobs = turns.take(&bob).now_or_never();
         assert!(bobs.is_some(), "he does not wait for all of hers");
         drop(first);
+    }
+
+    #[tokio::test]
+    async fn a_person_has_as_many_turns_as_the_operator_says_and_no_more_than_there_are() {
+        for (of_person, at_once, taken) in [(0, 4, 1), (1, 4, 1), (2, 4, 2), (8, 4, 4)] {
+            let turns = FairSemaphore::new(at_once).with_turns(of_person);
+            let ann = OwnerId::new("own_ann");
+            let permits: Vec<_> = (0..60).filter_map(|_| turns.take(&ann).now_or_never()).collect();
+            assert_eq!(permits.len(), taken, "{of_person} of {at_once}");
+        }
     }
 
     #[tokio::test]

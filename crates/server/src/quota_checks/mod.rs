@@ -18,6 +18,11 @@ use crate::quotas::dollars::too_dear;
 use crate::quotas::{ConnectionSlot, QuotaGuard, UsageSums};
 use crate::state::ServerState;
 
+/// Returns a share, in percent, as a number up to 100.
+fn percent(share: u64) -> usize {
+    usize::try_from(share.min(100)).unwrap_or(100)
+}
+
 impl ServerState {
     pub(crate) fn quotas(&self) -> Quotas {
         self.settings().quotas.clone()
@@ -30,7 +35,8 @@ impl ServerState {
         let in_all = |most: usize| Some(most as u64);
         if who.visitor {
             // They are many, but authenticated people need room too.
-            let all = connections.add_up_to("visitors".into(), in_all(limits.connections / 2))?;
+            let share = limits.connections.saturating_mul(percent(quotas.visitor_share)) / 100;
+            let all = connections.add_up_to("visitors".into(), in_all(share))?;
             let name = format!("visitors at {}", who.address);
             let counted = connections.add_up_to(name, quotas.visitor_connections)?;
             return Some(counted.together_with(all));

@@ -66,6 +66,7 @@ impl LiveSettings {
                 challenges: settings.quotas.challenges,
                 tokens: settings.quotas.tokens,
                 idempotency_keys: settings.quotas.idempotency_keys,
+                turns: settings.quotas.turns,
                 ..new.quotas.clone()
             },
             ..Settings::clone(settings)
