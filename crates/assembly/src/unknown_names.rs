@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentx_agent::pattern::fits;
-use agentx_agent::unmatchable_rules::{by_chance_about, never_about};
+use agentx_agent::unmatchable_rules::{accidental_match, never_about};
 use agentx_agent::wait::WAIT;
 use agentx_agent::{AGENTS, DELEGATE, MCP, RECALL};
 use agentx_config::{
@@ -152,7 +152,7 @@ impl<'a> KnownNames<'a> {
             let what = match self.mismatched(rule, never_about) {
                 Some((name, why)) => Some(format!("`{shown}` can never match a call of `{name}`: {why}")),
                 None => self
-                    .mismatched(rule, by_chance_about)
+                    .mismatched(rule, accidental_match)
                     .map(|(name, why)| format!("`{shown}` matches a call of `{name}` only by chance: {why}")),
             };
             found

@@ -3,7 +3,7 @@
 use agentx::assembly::{UnknownTools, misnamed_tools};
 use agentx::config::{
     ApiKeySource, ConfigError, ConfigMistake, FolderTrust, Loaded, MistakeLocation, PROXIES,
-    ProviderSettings, SettingOrigin, SettingRow, VARIABLES, check_environment,
+    ProviderSettings, SettingOrigin, SettingRow, Settings, VARIABLES, check_environment,
 };
 
 use crate::error::ChatError;
@@ -84,10 +84,29 @@ impl SettingsRead {
     }
 }
 
+/// Returns a warning about a data directory of another user, and advice; `None` if it is this user's or
+/// root's, or the person allows that user.
+pub(crate) fn foreign_data_dir(settings: &Settings) -> Option<(String, String)> {
+    let owner = settings.foreign_data_owner()?;
+    let path = settings.data_dir.display();
+    let found = format!(
+        "{path} belongs to another user (user id {owner}), who can replace everything in it, and may not be able \
+         to open what this program writes there"
+    );
+    let advice = format!(
+        "start AgentX as that user, or set AGENTX_DATA to a directory of your own; if that user may decide what \
+         AgentX does here, as with the volume of a container, set AGENTX_DATA_OWNER={owner}"
+    );
+    Some((found, advice))
+}
+
 /// Returns notes about the configuration, for a command that reads these settings.
 pub fn notes(loaded: &Loaded, read: SettingsRead) -> String {
     let warnings = loaded.warnings.iter().filter(|warning| read.has(warning, loaded));
     let mut text = warning_lines(warnings);
+    if let Some((found, advice)) = foreign_data_dir(&loaded.settings).filter(|_| read.has_key("data_dir")) {
+        text.push_str(&format!("warning: {}\nhint: {advice}\n", visible(&found)));
+    }
     let mistakes = loaded.workspace_mistakes.iter();
     for mistake in mistakes.filter(|mistake| read.has_of_folder(mistake)) {
         let why = match loaded.settings.folder.trust {

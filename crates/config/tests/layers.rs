@@ -184,6 +184,20 @@ fn later_layers_win_and_every_value_knows_its_origin() {
 }
 
 #[test]
+fn the_environment_alone_names_another_owner_of_the_data_directory() {
+    let owner = |desk: Desk| desk.load().unwrap().settings.data_owner;
+    assert_eq!(owner(Desk::new()), None);
+    assert_eq!(owner(Desk::new().env("AGENTX_DATA_OWNER", " 1000 ")), Some(1000));
+    for wrong in ["ada", "-1", "4294967296"] {
+        assert_eq!(owner(Desk::new().env("AGENTX_DATA_OWNER", wrong)), None);
+        let said = agentx_config::check_environment([("AGENTX_DATA_OWNER", wrong)]);
+        assert!(said[0].to_string().contains("the id of a user"), "{said:?}");
+    }
+    assert!(agentx_config::check_environment([("AGENTX_DATA_OWNER", "0")]).is_empty());
+    assert!(!Desk::new().user("data_owner: 1000\n").said().is_empty());
+}
+
+#[test]
 fn numbers_that_make_no_sense_are_mistakes() {
     let text = "params: {max_output_tokens: 0, thinking_tokens: 1000000001}\ncondense: {at: 101, keep: 100001}\n\
                 quotas: {visitor_share: 101, turns: 0}\n";

@@ -9,7 +9,8 @@
 //! | find what killed writers left of a file, or in a directory | [`leftovers`], [`leftovers_in`] |
 //! | create a file or a directory for its owner alone | [`private_options`], [`create_private`], [`make_private_directory`] |
 //! | make the data directory, or take the access to an existing one from other users | [`make_own_directory`] |
-//! | read a file with a key or a token, unless others have access to it | [`open_secret`] |
+//! | read a file with a key or a token, unless others have access to it or own it | [`open_secret`] |
+//! | find whether a file or a directory belongs to another user | [`other_owner`], [`foreign_owner`] |
 //! | know which server serves a data directory | [`ServingNote`] |
 //! | take the access to an existing file from other users | [`close_to_others`], [`close_database_to_others`] |
 //!
@@ -19,6 +20,7 @@
 
 mod lock;
 mod own_directory;
+mod owner;
 mod private;
 mod replace;
 mod secret_file;
@@ -26,6 +28,7 @@ mod serving;
 
 pub use lock::FileLock;
 pub use own_directory::make_own_directory;
+pub use owner::{foreign_owner, other_owner};
 pub use private::{
     close_database_to_others, close_to_others, create_private, make_private_directory, private_options,
 };

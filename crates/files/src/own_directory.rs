@@ -5,6 +5,8 @@ use std::io;
 use std::path::Path;
 
 use crate::make_private_directory;
+#[cfg(unix)]
+use crate::owner::other_than;
 
 /// The access of other users.
 #[cfg(unix)]
@@ -116,7 +118,7 @@ fn file_of_another_user(directory: &Path, own: u32) -> io::Result<Option<String>
         let Ok(found) = entry.path().symlink_metadata() else {
             continue;
         };
-        if ![own, 0].contains(&found.uid()) {
+        if other_than(own, found.uid()).is_some() {
             return Ok(Some(entry.file_name().to_string_lossy().into_owned()));
         }
     }

@@ -1,16 +1,20 @@
-//! Files with a key or a token. One that others can read may be known to them, and one that they can write
-//! may be theirs; so such a file is refused, also in a directory that nobody else can open today.
+//! Files with a key or a token. One that others can read may be known to them, and one that they can write or
+//! own may be theirs; so such a file is refused, also in a directory that nobody else can open today.
 
 use std::fmt;
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
 
+use crate::owner::foreign_owner;
+
 /// The reason why a secret file is not opened.
 #[derive(Debug)]
 pub enum SecretFileError {
     /// Other users have access to it, by this mode.
     OpenToOthers(u32),
+    /// It belongs to another user, with this id, and its directory does not.
+    OtherOwner(u32),
     /// The error of the system.
     System(io::Error),
 }
@@ -19,6 +23,9 @@ impl fmt::Display for SecretFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OpenToOthers(mode) => write!(f, "it is secret, but others have access (mode {mode:04o})"),
+            Self::OtherOwner(owner) => {
+                write!(f, "it is secret, but belongs to another user (user id {owner})")
+            }
             Self::System(error) => fmt::Display::fmt(error, f),
         }
     }
@@ -26,8 +33,8 @@ impl fmt::Display for SecretFileError {
 
 impl std::error::Error for SecretFileError {}
 
-/// Opens a file with a secret for reading. The mode is that of the opened file, so nobody can exchange the
-/// file in between.
+/// Opens a file with a secret for reading. Mode and owner are those of the opened file, so nobody can exchange
+/// the file in between.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -40,12 +47,16 @@ impl std::error::Error for SecretFileError {}
 /// ```
 ///
 /// # Errors
-/// Returns an error if other users can read or change the file, or the system cannot open it.
+/// Returns an error if other users can read or change the file, if it belongs to another user than this one,
+/// root, or the owner of its directory, or if the system cannot open it.
 pub fn open_secret(path: &Path) -> Result<File, SecretFileError> {
     let file = File::open(path).map_err(SecretFileError::System)?;
     let found = file.metadata().map_err(SecretFileError::System)?;
-    match mode_for_others(&found) {
-        Some(mode) => Err(SecretFileError::OpenToOthers(mode)),
+    if let Some(mode) = mode_for_others(&found) {
+        return Err(SecretFileError::OpenToOthers(mode));
+    }
+    match foreign_owner(path, &found) {
+        Some(owner) => Err(SecretFileError::OtherOwner(owner)),
         None => Ok(file),
     }
 }

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use agentx_files::{
-    FileLock, ReplaceOptions, SecretFileError, make_private_directory, open_secret, replace_locked,
+    FileLock, ReplaceOptions, SecretFileError, foreign_owner, make_private_directory, open_secret,
+    other_owner, replace_locked,
 };
 
 use crate::KeyringError;
@@ -41,9 +42,18 @@ pub(crate) fn read(path: &Path, privacy: Privacy) -> Result<Option<Vec<u8>>, Key
             let path = path.to_owned();
             return Err(KeyringError::Readable { path, mode });
         }
+        Err(SecretFileError::OtherOwner(owner)) => {
+            let path = path.to_owned();
+            return Err(KeyringError::ForeignFile { path, owner });
+        }
     };
     if matches!(privacy, Privacy::Public) {
-        check_unchanged(path, &file.metadata().map_err(failed)?)?;
+        let found = file.metadata().map_err(failed)?;
+        check_unchanged(path, &found)?;
+        if let Some(owner) = foreign_owner(path, &found) {
+            let path = path.to_owned();
+            return Err(KeyringError::ForeignFile { path, owner });
+        }
     }
     let mut bytes = Vec::new();
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
@@ -91,6 +101,22 @@ pub(crate) fn check_directory(path: &Path) -> Result<(), KeyringError> {
 #[cfg(not(unix))]
 pub(crate) fn check_directory(_: &Path) -> Result<(), KeyringError> {
     Ok(())
+}
+
+/// Checks that a directory belongs to the user of this process, to root, or to the user whom `allowed` names.
+pub(crate) fn check_owner(path: &Path, allowed: Option<u32>) -> Result<(), KeyringError> {
+    let found = match fs::metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(KeyringError::file(path, error)),
+    };
+    match other_owner(&found).filter(|owner| Some(*owner) != allowed) {
+        Some(owner) => Err(KeyringError::ForeignDirectory {
+            path: path.to_owned(),
+            owner,
+        }),
+        None => Ok(()),
+    }
 }
 
 /// Writes a file atomically, readable only by its owner, and waits until the disk has it. Only the holder of

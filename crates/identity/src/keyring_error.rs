@@ -46,6 +46,25 @@ pub enum KeyringError {
         /// The Unix permissions.
         mode: u32,
     },
+    /// A file of another user, who may know it and can change it.
+    #[error("{} belongs to another user (user id {owner})", path.display())]
+    ForeignFile {
+        /// The path of the file.
+        path: PathBuf,
+        /// The id of the user.
+        owner: u32,
+    },
+    /// A directory of another user, who can replace everything in it.
+    #[error(
+        "{} belongs to another user (user id {owner}), who can replace everything in it",
+        path.display()
+    )]
+    ForeignDirectory {
+        /// The path of the directory.
+        path: PathBuf,
+        /// The id of the user.
+        owner: u32,
+    },
     /// A file that makes no sense.
     #[error("{}:{line}: {what}", path.display())]
     Damaged {
@@ -108,6 +127,13 @@ impl KeyringError {
             Self::OpenDirectory { path, .. } => Some(format!(
                 "check it, then `chmod 700 {}`, or set AGENTX_DATA to your own directory",
                 path_word(path)
+            )),
+            Self::ForeignFile { path, .. } => {
+                Some(format!("check it, then `chown $(id -u) {}`", path_word(path)))
+            }
+            Self::ForeignDirectory { owner, .. } => Some(format!(
+                "start the server as that user, or set AGENTX_DATA to a directory of your own; if that user may \
+                 decide what this server does, as with the volume of a container, set AGENTX_DATA_OWNER={owner}"
             )),
             Self::Damaged { .. } => Some("nothing was changed; repair the file or move it away".into()),
             Self::Exists { .. } => Some(

@@ -33,8 +33,9 @@ use crate::settings::options::ServerOptions;
 /// ```
 ///
 /// # Errors
-/// Returns an error if [`bind`] does, if others may write to the data directory, if no key can be kept there,
-/// or if another server serves it.
+/// Returns an error if [`bind`] does, if others may write to the data directory or it belongs to another user
+/// than this one, root and [`Settings::data_owner`], if no key can be kept there, or if another server serves
+/// it.
 pub async fn open(
     runtime: Arc<NodeRuntime>,
     settings: &Settings,
@@ -42,6 +43,7 @@ pub async fn open(
 ) -> Result<Server, ServerError> {
     let keyring = Keyring::at(&settings.data_dir);
     keyring.check_directory()?;
+    keyring.check_owner(settings.data_owner)?;
     keyring.identity_or_new()?;
     let server = bind(runtime, settings, keyring, options).await?;
     let lock = DataDirLock::take(&settings.data_dir, server.url())?;

@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 
 use crate::args::{AgentArgs, Global, LimitArgs, ServeArgs};
 use crate::cmd::{agents, waiting};
-use crate::compose::build_node;
+use crate::compose::{build_node, keyring};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
@@ -51,6 +51,8 @@ async fn serve(
 ) -> Result<Exit, ChatError> {
     let settings = &loaded.settings;
     let signals = Signals::listen()?;
+    // Before anything is written there.
+    keyring(settings).check_owner(settings.data_owner)?;
     let node = build_node(settings).await?;
     agents::warn_of_mistakes(&node.mistakes, console);
     let node = Arc::new(node.runtime);

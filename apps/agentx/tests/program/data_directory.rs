@@ -2,7 +2,7 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::Path;
 
 use crate::common::{Sandbox, check};
@@ -56,4 +56,35 @@ fn a_data_directory_that_several_users_share_is_refused_and_stays_as_it_is() {
     let ran = sandbox.run(&["--data", own.to_str().unwrap(), "run", "hello"]);
     check(&ran, 0, &[]);
     assert_eq!(mode(&own), 0o700);
+}
+
+/// Root alone can open the directory of another user, and give one away: others cannot get into this.
+#[test]
+fn a_server_of_root_takes_the_directory_of_another_user_only_if_that_user_is_named() {
+    let sandbox = Sandbox::new();
+    check(&sandbox.run(&["run", "hello"]), 0, &[]);
+    let data = sandbox.path(DATA);
+    if data.metadata().unwrap().uid() != 0 {
+        return;
+    }
+    chown(&data, Some(4711), None).unwrap();
+    // A server that takes the directory ends at its address, which is not free.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let serve = ["serve", "--listen", &address];
+    let said = ["belongs to another user (user id 4711)", "AGENTX_DATA_OWNER=4711"];
+    check(&sandbox.run(&serve), 3, &said);
+    assert!(!data.join("server_key").exists(), "nothing was written");
+    check(&sandbox.run(&["sessions", "list"]), 0, &said);
+    let doctor = sandbox.run(&["doctor", "--offline"]);
+    assert!(doctor.stdout.contains(said[0]), "{doctor}");
+    let sandbox = sandbox.env("AGENTX_DATA_OWNER", "4711");
+    for line in [&serve[..], &["sessions", "list"], &["doctor", "--offline"]] {
+        let allowed = sandbox.run(line);
+        assert!(!allowed.to_string().contains("another user"), "{allowed}");
+        assert!(
+            line[0] != "serve" || allowed.stderr.contains(&address),
+            "{allowed}"
+        );
+    }
 }

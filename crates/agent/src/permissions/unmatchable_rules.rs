@@ -55,7 +55,7 @@ pub fn never_about(rule: &Rule, tool: &ToolSpec) -> Option<&'static str> {
 /// that, or if it can match no JSON ([`never_about`]).
 ///
 /// ```
-/// use agentx_agent::{fixtures, unmatchable_rules::by_chance_about};
+/// use agentx_agent::{fixtures, unmatchable_rules::accidental_match};
 /// use agentx_types::{Rule, RuleEffect};
 ///
 /// let config = fixtures::config();
@@ -64,10 +64,10 @@ pub fn never_about(rule: &Rule, tool: &ToolSpec) -> Option<&'static str> {
 ///     effect: RuleEffect::Deny, tool: "look".into(), argument, path: None, workspace: None, origin: None,
 /// };
 /// // `{"path":"secret.txt"}` has no slash before the name.
-/// assert!(by_chance_about(&rule, &config.tools[0]).is_some(), "`look` takes a path");
-/// assert_eq!(by_chance_about(&rule, &config.tools[2]), None, "`finish` takes none");
+/// assert!(accidental_match(&rule, &config.tools[0]).is_some(), "`look` takes a path");
+/// assert_eq!(accidental_match(&rule, &config.tools[2]), None, "`finish` takes none");
 /// ```
-pub fn by_chance_about(rule: &Rule, tool: &ToolSpec) -> Option<&'static str> {
+pub fn accidental_match(rule: &Rule, tool: &ToolSpec) -> Option<&'static str> {
     let pattern = rule.argument.as_ref()?;
     let is_about = rule.path.is_none() && tool.path_argument.is_some() && is_compared_as_json(tool);
     (is_about && may_be_object(pattern) && looks_like_files(pattern)).then_some(
@@ -81,7 +81,7 @@ pub fn by_chance_about(rule: &Rule, tool: &ToolSpec) -> Option<&'static str> {
 pub fn first_mismatch<'a>(rule: &Rule, tools: &'a [ToolSpec]) -> Option<(&'a ToolSpec, &'static str)> {
     let named = tools.iter().filter(|tool| fits(rule.tool_name(), &tool.name));
     let mismatch = |tool: &'a ToolSpec| {
-        let why = never_about(rule, tool).or_else(|| by_chance_about(rule, tool))?;
+        let why = never_about(rule, tool).or_else(|| accidental_match(rule, tool))?;
         Some((tool, why))
     };
     let mismatched: Vec<_> = named.map(mismatch).collect::<Option<_>>()?;

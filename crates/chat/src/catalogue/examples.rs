@@ -97,6 +97,14 @@ fn keys() -> Vec<ChatError> {
             path: "/data".into(),
             mode: 0o777,
         }),
+        keyring(KeyringError::ForeignFile {
+            path: "/data/identity".into(),
+            owner: 1000,
+        }),
+        keyring(KeyringError::ForeignDirectory {
+            path: "/data".into(),
+            owner: 1000,
+        }),
         keyring(KeyringError::Damaged {
             path: "/data/people.json".into(),
             line: 3,

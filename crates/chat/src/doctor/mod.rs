@@ -120,6 +120,7 @@ pub async fn of_settings(loaded: &Loaded, offline: bool) -> Vec<DoctorCheck> {
         checks.extend(window::check(settings, &provider).await);
     }
     checks.extend(of_data(&settings.data_dir));
+    checks.extend(stored::foreign_directory(settings));
     checks.extend(stored::damaged_decisions(&loaded.trust_dir));
     checks
 }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use agentx::config::check_folder_decisions;
+use agentx::config::{Settings, check_folder_decisions};
 use agentx::node::{DATABASE, DATABASE_FORMAT, Examined, examine_database};
 use agentx::types::Timestamp;
 
@@ -30,6 +30,12 @@ pub(super) fn all(data: &Path) -> Vec<DoctorCheck> {
         Err(error) => DoctorCheck::failed("database", &ChatError::Runtime(error.into())),
     };
     vec![found, space(data), clock(units::now(), latest)]
+}
+
+/// Returns a finding if the data directory belongs to another user, who can replace everything in it.
+pub(super) fn foreign_directory(settings: &Settings) -> Option<DoctorCheck> {
+    let (found, advice) = crate::configuration::foreign_data_dir(settings)?;
+    Some(DoctorCheck::warn("data", found, advice))
 }
 
 /// Returns a finding if the decisions about folders cannot be read.

@@ -13,6 +13,8 @@ pub(crate) fn kind(error: &KeyringError) -> &'static str {
         KeyringError::Readable { .. } => "identity_not_private",
         KeyringError::Writable { .. } => "people_not_private",
         KeyringError::OpenDirectory { .. } => "directory_not_private",
+        KeyringError::ForeignFile { .. } => "file_of_another_user",
+        KeyringError::ForeignDirectory { .. } => "directory_of_another_user",
         KeyringError::Damaged { .. } => "keyring_damaged",
         KeyringError::Exists { .. } => "identity_exists",
         KeyringError::Key(_) => "key",
@@ -26,6 +28,8 @@ pub(crate) fn exit(error: &KeyringError) -> Exit {
         KeyringError::Readable { .. }
         | KeyringError::Writable { .. }
         | KeyringError::OpenDirectory { .. }
+        | KeyringError::ForeignFile { .. }
+        | KeyringError::ForeignDirectory { .. }
         | KeyringError::Damaged { .. } => Exit::Config,
         KeyringError::Key(KeyError::NoRandomness(_) | KeyError::Rejected) => Exit::Failed,
         KeyringError::Exists { .. } | KeyringError::Key(_) => Exit::Usage,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use agentx_types::nearest;
 
 use crate::layers::keys::{OTHER_VARIABLES, VARIABLES};
+use crate::layers::owner_variable;
 use crate::mistake::{ConfigMistake, MistakeLocation};
 
 /// The prefix of our variables.
@@ -38,6 +39,8 @@ pub fn check_environment<'a>(set: impl IntoIterator<Item = (&'a str, &'a str)>) 
         }
         if PROXIES.contains(&name) {
             found.extend(wrong_proxy(value).map(|what| (name, what, None)));
+        } else if name == owner_variable::VARIABLE && owner_variable::read(value).is_none() {
+            found.insert((name, "is not the id of a user, such as 1000".to_owned(), None));
         } else if is_stray(name) {
             let known = VARIABLES
                 .iter()

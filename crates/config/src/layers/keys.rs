@@ -259,11 +259,15 @@ pub const KEYS: &[SettingSpec] = &[
 ];
 
 /// Environment variables of AgentX that set no key, and what they mean.
-pub const OTHER_VARIABLES: [(&str, &str); 2] = [
+pub const OTHER_VARIABLES: [(&str, &str); 3] = [
     ("AGENTX_CONFIG", "path of the user configuration"),
     (
         crate::layers::trust_variable::VARIABLE,
         "`1` trusts the folder of this start as it is",
+    ),
+    (
+        crate::layers::owner_variable::VARIABLE,
+        "id of another user to whom the data directory may belong",
     ),
 ];
 

@@ -9,6 +9,7 @@ pub(crate) mod former_keys;
 pub(crate) mod getter;
 pub(crate) mod keys;
 pub(crate) mod ollama;
+pub(crate) mod owner_variable;
 pub(crate) mod personal_keys;
 pub(crate) mod profile;
 pub(crate) mod read;

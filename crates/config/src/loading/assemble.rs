@@ -11,6 +11,7 @@ use crate::git::GitPrograms;
 use crate::layers::MergedSettings;
 use crate::layers::getter::{SettingsGetter, mistake, resolved};
 use crate::layers::keys::SettingPath;
+use crate::layers::owner_variable::data_owner;
 use crate::layers::value::Value;
 use crate::layers::written_rule::WrittenRule;
 use crate::mcp;
@@ -50,7 +51,6 @@ pub(crate) fn settings(
     report_wrong_values(&get, mistakes);
     let clouds = Clouds::new(&get, lookup);
     let catalog = models::catalog(builtin, &get, &clouds, mistakes);
-    let providers = models::providers(&catalog, &get, &clouds, lookup);
     Settings {
         model: model(merged),
         fallbacks: models::fallbacks(&get, &catalog, mistakes),
@@ -84,8 +84,8 @@ pub(crate) fn settings(
         local_web_hosts: get.name_list("web_extract.local_hosts"),
         robots_txt: get.text("web_extract.robots_txt").as_deref() != Some("false"),
         browser: browser(&get),
+        providers: models::providers(&catalog, &get, &clouds, lookup),
         catalog,
-        providers,
         cloud_files: cloud::named_files(lookup, &places.cwd),
         keys: Vec::new(),
         calls: get.calls(),
@@ -93,6 +93,7 @@ pub(crate) fn settings(
         connect: get.text("connect").filter(|server| server != "local"),
         allow_plain_http: get.name_list("allow_plain_http"),
         data_dir: data_dir(merged, places),
+        data_owner: data_owner(lookup),
         members_dir: members_dir(merged, places),
         quotas: quotas::quotas(&get),
         trusted_proxies: get.name_list("server.trusted_proxies"),

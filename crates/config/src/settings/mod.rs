@@ -23,7 +23,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentx_files::make_own_directory;
+use agentx_files::{make_own_directory, other_owner};
 use agentx_llm::Catalog;
 use agentx_types::{
     ApprovalMode, AskUser, Condensing, Limits, ModelParams, ModelSpec, Rule, ScriptedAnswer,
@@ -133,6 +133,8 @@ pub struct Settings {
     pub allow_plain_http: Vec<String>,
     /// The directory of sessions, absolute.
     pub data_dir: PathBuf,
+    /// The id of another user to whom the data directory may belong (`AGENTX_DATA_OWNER`).
+    pub data_owner: Option<u32>,
     /// The directory with a directory for each member of a server, absolute. Not below `data_dir`, which no
     /// tool may open.
     pub members_dir: PathBuf,
@@ -371,6 +373,13 @@ impl Settings {
         let here = [self.workspace.as_path(), self.workspace_root.as_path()];
         let used: Vec<&Path> = here.into_iter().chain(home.as_deref()).collect();
         make_own_directory(&self.data_dir, &used)
+    }
+
+    /// Returns the id of the user to whom the data directory belongs, if that is neither this user, nor root,
+    /// nor the one whom the person allows: that user can replace everything in it.
+    pub fn foreign_data_owner(&self) -> Option<u32> {
+        let owner = other_owner(&self.data_dir.metadata().ok()?)?;
+        (self.data_owner != Some(owner)).then_some(owner)
     }
 
     /// Returns the provider with this name; `None` if there is none.

@@ -69,6 +69,17 @@ impl Keyring {
         files::check_directory(&self.directory)
     }
 
+    /// Checks that the directory does not belong to another user, who can replace these files whatever their
+    /// modes are, as required for a server's directory. `allowed` is the id of a user to whom it may belong.
+    ///
+    /// # Errors
+    /// Returns [`KeyringError::ForeignDirectory`] if it belongs to another user than this one, root and the
+    /// allowed one, or an error if the directory cannot be read. A directory that does not exist is not an
+    /// error.
+    pub fn check_owner(&self, allowed: Option<u32>) -> Result<(), KeyringError> {
+        files::check_owner(&self.directory, allowed)
+    }
+
     /// The path of the user's own identity.
     pub fn identity_file(&self) -> PathBuf {
         self.directory.join("identity")

@@ -1,7 +1,7 @@
 //! A keyring on a disk: created once, protected from others, and not lost by mistake.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 
 use super::*;
 use crate::ServerKeyStatus;
@@ -361,6 +361,46 @@ fn a_directory_in_which_others_may_put_files_is_not_served() {
     Keyring::at(directory.path().join("none"))
         .check_directory()
         .unwrap();
+}
+
+/// Root alone can give files away, so other users try only what is theirs.
+#[test]
+fn files_and_a_directory_of_another_user_are_refused_unless_that_user_is_allowed() {
+    const OTHER: u32 = 4711;
+    let (place, keyring) = keyring();
+    keyring.identity_or_new().unwrap();
+    keyring.trust(member(1, "ada")).unwrap();
+    keyring.check_owner(None).unwrap();
+    Keyring::at(place.path().join("none")).check_owner(None).unwrap();
+    if place.path().metadata().unwrap().uid() != 0 {
+        return;
+    }
+    for file in [keyring.identity_file(), keyring.people_file()] {
+        chown(&file, Some(OTHER), None).unwrap();
+    }
+    for refused in [keyring.identity().err(), keyring.people().err()] {
+        let refused = refused.unwrap();
+        assert!(
+            matches!(refused, KeyringError::ForeignFile { owner: OTHER, .. }),
+            "{refused}"
+        );
+        assert!(refused.hint().unwrap().contains("`chown $(id -u) "), "{refused}");
+    }
+    assert_eq!(keyring.person(&key(1)), None);
+    chown(place.path().join("data"), Some(OTHER), None).unwrap();
+    assert!(keyring.identity().unwrap().is_some() && keyring.person(&key(1)).is_some());
+    for allowed in [None, Some(OTHER + 1)] {
+        let refused = keyring.check_owner(allowed).unwrap_err();
+        assert!(
+            matches!(refused, KeyringError::ForeignDirectory { owner: OTHER, .. }),
+            "{refused}"
+        );
+        assert!(
+            refused.hint().unwrap().contains("AGENTX_DATA_OWNER=4711"),
+            "{refused}"
+        );
+    }
+    keyring.check_owner(Some(OTHER)).unwrap();
 }
 
 #[test]

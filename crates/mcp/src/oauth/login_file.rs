@@ -159,12 +159,12 @@ impl LoginFile {
     }
 
     /// The login; `None` if there is none at this server, the file cannot be read, or others have access to
-    /// it.
+    /// it or own it.
     pub(crate) fn read(&self) -> Option<StoredLogin> {
         let mut bytes = Vec::new();
         let file = open_secret(&self.path)
             .inspect_err(|error| {
-                if let SecretFileError::OpenToOthers(_) = error {
+                if let SecretFileError::OpenToOthers(_) | SecretFileError::OtherOwner(_) = error {
                     let path = self.path.display();
                     tracing::warn!("{path}: {error}; log in again, and withdraw this login at the server");
                 }

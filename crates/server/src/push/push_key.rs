@@ -42,6 +42,19 @@ pub(crate) enum PushKeyError {
         /// The Unix permissions.
         mode: u32,
     },
+    /// Another user may know the key, or have put it there.
+    #[error(
+        "{} belongs to another user (user id {owner}): check it, then `chown $(id -u) {}`; \
+         otherwise delete it, and pages subscribe to a new key",
+        path.display(),
+        path.display()
+    )]
+    OtherOwner {
+        /// The path of the file.
+        path: PathBuf,
+        /// The id of the user.
+        owner: u32,
+    },
     /// The file has no key.
     #[error("{}: it has no key; delete it, and pages subscribe to a new one", path.display())]
     Damaged {
@@ -73,6 +86,9 @@ impl PushKey {
             Ok(file) => io::read_to_string(file.take(MOST_BYTES)).map_err(failed)?,
             Err(SecretFileError::OpenToOthers(mode)) => {
                 return Err(PushKeyError::OpenToOthers { path, mode });
+            }
+            Err(SecretFileError::OtherOwner(owner)) => {
+                return Err(PushKeyError::OtherOwner { path, owner });
             }
             Err(SecretFileError::System(error)) if error.kind() == io::ErrorKind::NotFound => {
                 let text = new_key()?;
