@@ -33,8 +33,8 @@ impl fmt::Display for SecretFileError {
 
 impl std::error::Error for SecretFileError {}
 
-/// Opens a file with a secret for reading. Mode and owner are those of the opened file, so nobody can exchange
-/// the file in between.
+/// Opens a file with a secret for reading. Mode and owner are those of the opened file, so nobody can
+/// exchange the file in between.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

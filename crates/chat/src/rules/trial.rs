@@ -112,7 +112,7 @@ impl TestedCall {
         }
         for (rule, why) in &self.mismatched {
             let shown = visible(&show_rule(rule));
-            text.push_str(&format!("`{shown}` matches no call of this kind: {why}\n"));
+            text.push_str(&format!("`{shown}` may not be what you mean: {why}\n"));
         }
         text
     }
