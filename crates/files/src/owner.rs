@@ -18,8 +18,8 @@ pub fn other_owner(_: &Metadata) -> Option<u32> {
     None
 }
 
-/// Returns the owner of a file if it is another user, and its directory does not belong to that user too: of
-/// what is in a directory of another user, nobody expects anything else.
+/// Returns the owner of a file if it is another user, and its directory does not belong to that user too. The
+/// files in a directory of another user are expected to be theirs.
 pub fn foreign_owner(path: &Path, found: &Metadata) -> Option<u32> {
     let owner = other_owner(found)?;
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());

@@ -673,7 +673,7 @@ fn no_sequence_of_requests_has_a_call_judged_more_freely_than_the_settings_do() 
     );
 }
 
-/// What waits in Ann's session, in which nothing is configured otherwise than the settings say.
+/// Returns the call that waits in Ann's session, whose configuration is that of the settings.
 async fn waiting_call(trial: &Trial) -> (SessionId, ToolCallId) {
     let ann = trial.sessions[1].0.clone();
     assert!(trial.say(Who::Ann, &ann, "run touch canary", false).await);
