@@ -71,7 +71,9 @@ pub async fn bind(
     check(&options)?;
     let key = Arc::new(keyring.server_key_or_new()?);
     let doors = match &options.tls {
-        Some((certificate, key)) => TlsAcceptors::Certificate(tls::acceptor(certificate, key)?),
+        Some((certificate, key)) => {
+            TlsAcceptors::Certificate(tls::acceptor(certificate, key, settings.data_owner)?)
+        }
         None => TlsAcceptors::keyed(key.clone())?,
     };
     let cannot = |error: std::io::Error| ServerError::Listen {

@@ -36,6 +36,14 @@ pub enum ServerError {
         /// The Unix permissions.
         mode: u32,
     },
+    /// Another user knows the key of the certificate, and can replace it.
+    #[error("{}: this secret key belongs to another user (user id {owner})", path.display())]
+    ForeignTlsKey {
+        /// The path of the file.
+        path: PathBuf,
+        /// The id of the user.
+        owner: u32,
+    },
     /// The keys of the data directory cannot be used, or others may write there.
     #[error(transparent)]
     Keys(#[from] KeyringError),
@@ -76,6 +84,10 @@ impl ServerError {
         match self {
             Self::ReadableTlsKey { path, .. } => Some(format!(
                 "`chmod 600 {}`, and create a new one if anybody may have read it",
+                path_word(path)
+            )),
+            Self::ForeignTlsKey { path, owner } => Some(format!(
+                "`chown $(id -u) {}`; if that user may decide what this server does, set AGENTX_DATA_OWNER={owner}",
                 path_word(path)
             )),
             Self::Keys(error) => error.hint(),

@@ -101,10 +101,31 @@ async fn a_certificate_that_cannot_be_used_is_named() {
     }
     let mut options = options();
     options.tls = Some((file("certificate.pem"), readable.clone()));
-    let bound = bind(runtime, &settings, keyring, options).await;
+    let bound = bind(runtime.clone(), &settings, keyring.clone(), options).await;
     let Err(error @ ServerError::ReadableTlsKey { .. }) = bound else {
         panic!("others can read it");
     };
     let command = format!("`chmod 600 {}`", readable.display());
     assert!(error.hint().unwrap().starts_with(&command), "{error}");
+    // Root alone can give a file away.
+    if std::os::unix::fs::MetadataExt::uid(&data.path().metadata().unwrap()) != 0 {
+        return;
+    }
+    set_mode(&readable, 0o600);
+    std::os::unix::fs::chown(&readable, Some(4711), None).unwrap();
+    for (allowed, is_taken) in [(None, false), (Some(4711), true), (Some(4712), false)] {
+        let settings = agentx_config::Settings {
+            data_owner: allowed,
+            ..settings.clone()
+        };
+        let mut options = crate::support::options();
+        options.tls = Some((file("certificate.pem"), readable.clone()));
+        let bound = bind(runtime.clone(), &settings, keyring.clone(), options).await;
+        let refused = match bound {
+            Ok(_) => None,
+            Err(ServerError::ForeignTlsKey { owner, .. }) => Some(owner),
+            Err(error) => panic!("{error}"),
+        };
+        assert_eq!(refused, (!is_taken).then_some(4711), "{allowed:?}");
+    }
 }

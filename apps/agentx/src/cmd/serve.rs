@@ -187,7 +187,9 @@ fn serve_error(error: ServerError) -> ChatError {
             what,
         },
         ServerError::Keys(error) => error.into(),
-        error @ (ServerError::ReadableTlsKey { .. } | ServerError::AlreadyServed { .. }) => {
+        error @ (ServerError::ReadableTlsKey { .. }
+        | ServerError::ForeignTlsKey { .. }
+        | ServerError::AlreadyServed { .. }) => {
             ChatError::usage(error.to_string(), error.hint().unwrap_or_default())
         }
         error => ChatError::Input {

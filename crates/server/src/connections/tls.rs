@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+#[cfg(unix)]
+use agentx_files::other_owner;
 use agentx_identity::SecretKey;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::ring::default_provider;
@@ -19,8 +21,13 @@ use crate::server_error::ServerError;
 /// so small records let it make progress on slow connections and on those that break off early.
 const RECORD: usize = 4 << 10;
 
-/// Returns a TLS acceptor with this certificate.
-pub(crate) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, ServerError> {
+/// Returns a TLS acceptor with this certificate. `allowed` is the id of a user to whom the key may belong,
+/// besides root and the user of this process.
+pub(crate) fn acceptor(
+    certificate: &Path,
+    key: &Path,
+    allowed: Option<u32>,
+) -> Result<TlsAcceptor, ServerError> {
     let says = |path: &Path, what: String| ServerError::Tls {
         path: path.to_owned(),
         what,
@@ -31,7 +38,7 @@ pub(crate) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, Se
     if chain.is_empty() {
         return Err(says(certificate, "there is no certificate in it".into()));
     }
-    check_privacy(key)?;
+    check_privacy(key, allowed)?;
     let private = PrivateKeyDer::from_pem_file(key).map_err(|error| says(key, error.to_string()))?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
@@ -90,10 +97,11 @@ impl Signer for OwnKey {
 }
 
 /// Checks that only its owner can read the key: everybody who can read it can impersonate this server. The
-/// rule is PostgreSQL's: the file is for its owner alone, or it belongs to root and a group may read it
-/// (<https://www.postgresql.org/docs/current/ssl-tcp.html>, "Secure TCP/IP Connections with SSL").
+/// rule is PostgreSQL's: the file belongs to this user and is for them alone, or it belongs to root and a
+/// group may read it (<https://www.postgresql.org/docs/current/ssl-tcp.html>, "Secure TCP/IP Connections with
+/// SSL").
 #[cfg(unix)]
-fn check_privacy(key: &Path) -> Result<(), ServerError> {
+fn check_privacy(key: &Path, allowed: Option<u32>) -> Result<(), ServerError> {
     use std::os::unix::fs::MetadataExt as _;
     let path = key.to_owned();
     let metadata = match std::fs::metadata(key) {
@@ -103,6 +111,9 @@ fn check_privacy(key: &Path) -> Result<(), ServerError> {
             return Err(ServerError::Tls { path, what });
         }
     };
+    if let Some(owner) = other_owner(&metadata).filter(|owner| Some(*owner) != allowed) {
+        return Err(ServerError::ForeignTlsKey { path, owner });
+    }
     let mode = metadata.mode() & 0o777;
     let most = if metadata.uid() == 0 { 0o740 } else { 0o700 };
     if mode & !most == 0 {
@@ -113,6 +124,6 @@ fn check_privacy(key: &Path) -> Result<(), ServerError> {
 }
 
 #[cfg(not(unix))]
-fn check_privacy(_: &Path) -> Result<(), ServerError> {
+fn check_privacy(_: &Path, _: Option<u32>) -> Result<(), ServerError> {
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Permits for slow work: reading history, checking a session. Only a few tasks run at once, and one per
-//! person if the operator does not say otherwise, so that neither many readers nor one person with many connections keep everybody else waiting.
+//! person if the operator does not say otherwise, so that neither many readers nor one person with many
+//! connections keep everybody else waiting.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
