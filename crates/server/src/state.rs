@@ -85,8 +85,7 @@ impl ServerState {
         let data_dir = settings.data_dir.clone();
         let push = PushService::new(&data_dir, &settings.push_hosts, auth.origin());
         let push = Arc::new(push);
-        let turns = usize::try_from(settings.quotas.turns).unwrap_or(usize::MAX);
-        let turns_of = |at_once| FairSemaphore::new(at_once).with_turns(turns);
+        let turns = settings.quotas.turns;
         let rooms = Rooms::new(options.limits.waiting(), options.limits.patience, counts.clone());
         Arc::new(Self {
             operator: runtime.owner().clone(),
@@ -98,9 +97,9 @@ impl ServerState {
             proxies,
             rooms,
             counts,
-            history: turns_of(readers_at_once()),
-            checks: turns_of(CHECKS),
-            answers: turns_of(ANSWERS),
+            history: FairSemaphore::new(readers_at_once()).with_turns(turns),
+            checks: FairSemaphore::new(CHECKS).with_turns(turns),
+            answers: FairSemaphore::new(ANSWERS).with_turns(turns),
             bodies: BodyPermits::default(),
             page_cache: Arc::default(),
             kept: MemberUsage::new(&data_dir),

@@ -9,6 +9,7 @@ use crate::layers::choices::{
 };
 use crate::layers::former_keys::FORMER_KEYS;
 use crate::layers::value::ValueKind;
+use crate::layers::{owner_variable, trust_variable};
 
 /// A key of the configuration.
 #[derive(Debug, PartialEq, Eq)]
@@ -261,14 +262,8 @@ pub const KEYS: &[SettingSpec] = &[
 /// Environment variables of AgentX that set no key, and what they mean.
 pub const OTHER_VARIABLES: [(&str, &str); 3] = [
     ("AGENTX_CONFIG", "path of the user configuration"),
-    (
-        crate::layers::trust_variable::VARIABLE,
-        "`1` trusts the folder of this start as it is",
-    ),
-    (
-        crate::layers::owner_variable::VARIABLE,
-        "id of another user to whom the data directory may belong",
-    ),
+    (trust_variable::VARIABLE, trust_variable::MEANING),
+    (owner_variable::VARIABLE, owner_variable::MEANING),
 ];
 
 /// Environment variables that set a key. The catalog has more: those with the address of a provider

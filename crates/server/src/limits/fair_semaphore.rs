@@ -86,13 +86,12 @@ impl FairSemaphore {
         }
     }
 
-    /// Lets a person have `of_person` permits at a time, at least one.
+    /// Lets a person have `of_person` permits at a time: at least one, and no more than there are.
     #[must_use]
-    pub fn with_turns(self, of_person: usize) -> Self {
-        Self {
-            of_person: of_person.max(1),
-            ..self
-        }
+    pub fn with_turns(self, of_person: u64) -> Self {
+        let all = self.all.available_permits();
+        let of_person = usize::try_from(of_person).unwrap_or(all).clamp(1, all);
+        Self { of_person, ..self }
     }
 
     /// Returns the queue of a person.
@@ -179,7 +178,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_person_has_as_many_turns_as_the_operator_says_and_no_more_than_there_are() {
-        for (of_person, at_once, taken) in [(0, 4, 1), (1, 4, 1), (2, 4, 2), (8, 4, 4)] {
+        for (of_person, at_once, taken) in [(0, 4, 1), (1, 4, 1), (2, 4, 2), (8, 4, 4), (u64::MAX, 4, 4)] {
             let turns = FairSemaphore::new(at_once).with_turns(of_person);
             let ann = OwnerId::new("own_ann");
             let permits: Vec<_> = (0..60).filter_map(|_| turns.take(&ann).now_or_never()).collect();
