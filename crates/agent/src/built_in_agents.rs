@@ -118,6 +118,7 @@ pub(crate) fn config_of(name: &str, maker: &AgentConfig, model: &ModelSpec) -> O
         wait: false,
         asks_at_limits: false,
         context_sources: Vec::new(),
+        learning: None,
         ..maker.clone()
     })
 }

@@ -50,6 +50,7 @@ pub(crate) fn restrict_imported(config: &mut AgentConfig, workspace: Option<&str
         rules,
         condensing,
         context_sources,
+        learning,
         rules_version,
         web_text,
         guard,
@@ -79,6 +80,7 @@ pub(crate) fn restrict_imported(config: &mut AgentConfig, workspace: Option<&str
     } = config;
     fallbacks.clear();
     context_sources.clear();
+    *learning = None;
     // Nobody knows what the document has read.
     *web_text |= *rules_version >= since::WEB_TEXT_IS_SEEN;
     rules.retain(|rule| rule.effect != RuleEffect::Allow);
@@ -110,7 +112,7 @@ pub(crate) fn restrict_imported(config: &mut AgentConfig, workspace: Option<&str
 
 #[cfg(test)]
 mod tests {
-    use agentx_types::{Access, ContextSource, Guard, Rule, ToolSpec};
+    use agentx_types::{Access, ContextSource, Guard, LearningSettings, Rule, ToolSpec};
 
     use super::*;
     use crate::fixtures;
@@ -142,6 +144,10 @@ mod tests {
             .map(rule)
             .into();
         config.fallbacks = vec![config.model.clone()];
+        config.learning = Some(LearningSettings {
+            threshold_turns: 1,
+            reflect_turns: 1,
+        });
         config.context_sources = vec![ContextSource {
             name: "memory".into(),
             max_tokens: 500,
@@ -163,7 +169,9 @@ mod tests {
         let guard = config.guard.as_deref();
         assert!(guard.is_none_or(|guard| !guard.reading_commands));
         assert!(config.rules.len() == 2 && config.rules.iter().all(|rule| rule.effect != RuleEffect::Allow));
-        assert!(config.fallbacks.is_empty() && config.context_sources.is_empty());
+        assert!(
+            config.fallbacks.is_empty() && config.context_sources.is_empty() && config.learning.is_none()
+        );
         assert!(
             config
                 .condensing

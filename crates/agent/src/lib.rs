@@ -63,6 +63,7 @@ mod files;
 pub mod fixtures;
 mod imported_config;
 mod json_depth;
+mod learning_request;
 mod ledger;
 mod limits;
 mod maker_changes;

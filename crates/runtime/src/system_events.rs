@@ -47,6 +47,7 @@ impl Routed for SystemEvent {
                 ActionKind::Condense => "condense",
                 ActionKind::BuildContext => "build_context",
                 ActionKind::AssessRisk => "assess_risk",
+                ActionKind::ProposeMemories => "propose_memories",
                 ActionKind::CallTool => "call_tool",
                 ActionKind::AnswerCall => "answer_call",
                 ActionKind::CheckAnswer => "check_answer",

@@ -23,7 +23,8 @@ pub fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent>> {
         ActionBody::CallModel(_)
         | ActionBody::Condense(_)
         | ActionBody::BuildContext(_)
-        | ActionBody::AssessRisk(_) => started(None, None),
+        | ActionBody::AssessRisk(_)
+        | ActionBody::ProposeMemories(_) => started(None, None),
         ActionBody::StartTimer(timer) => {
             let wait = timer.wait.as_ref();
             let call = wait.map(|wait| wait.tool_call_id.clone());

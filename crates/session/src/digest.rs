@@ -71,6 +71,14 @@ impl DerivedDigest {
                     &(&action.action_id, &condense.request.model.id, about),
                 );
             }
+            // The same holds for the request to propose memories.
+            ActionBody::ProposeMemories(propose) => {
+                let about = (&propose.inputs, propose.reflect);
+                let _ = serde_json::to_writer(
+                    &mut self.buffer,
+                    &(&action.action_id, &propose.request.model.id, about),
+                );
+            }
             body => {
                 let _ = serde_json::to_writer(&mut self.buffer, &(&action.action_id, body));
             }

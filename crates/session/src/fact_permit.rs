@@ -15,6 +15,7 @@ use agentx_types::{
 /// | `condense` | `attempt_failed` | `context_condensed` or `condensing_failed` |
 /// | `build_context` | nothing | `context_built` |
 /// | `assess_risk` | nothing | `risk_assessed` |
+/// | `propose_memories` | nothing | `memories_proposed` |
 /// | `call_tool` | `tool_output_chunk`, steps, `inner_call_asked`, `job_ended` | `tool_result` |
 /// | `start_timer` | nothing | `timer_fired` |
 /// | any other | nothing | none |
@@ -83,6 +84,7 @@ impl FactPermit {
             ActionKind::AssessRisk => {
                 matches!(event, E::RiskAssessed(said) if self.tool_call_id.as_ref() == Some(&said.tool_call_id))
             }
+            ActionKind::ProposeMemories => matches!(event, E::MemoriesProposed(_)),
             ActionKind::StartTimer => matches!(event, E::TimerFired(_)),
             ActionKind::CallTool => match event {
                 E::ToolResult(result) => self.tool_call_id.as_ref() == Some(&result.tool_call_id),
@@ -152,6 +154,7 @@ pub fn settles_action(kind: ActionKind, event: &EnvironmentEvent) -> bool {
         | (ActionKind::Condense, E::ContextCondensed(_) | E::CondensingFailed(_))
         | (ActionKind::BuildContext, E::ContextBuilt(_))
         | (ActionKind::AssessRisk, E::RiskAssessed(_))
+        | (ActionKind::ProposeMemories, E::MemoriesProposed(_))
         | (ActionKind::CallTool, E::ToolResult(_))
         | (ActionKind::StartTimer, E::TimerFired(_)) => true,
         _ => false,

@@ -11,8 +11,9 @@ use agentx_types::{
     Access, Action, ActionBody, ActionId, AgentConfig, AgentKind, AgentStateId, AnalyzerSpec, AnswerCall,
     Api, ApprovalMode, AssessRisk, CallModel, CallTool, Cancel, CloseAgent, Condense, ContentPart,
     DecideInnerCall, InputMode, InterruptAgent, Limits, Message, MessageId, ModelParams, ModelRequest,
-    ModelSpec, NestedDecision, Prices, Report, Role, RunId, SendInput, SessionId, SpawnAgent, StartTimer,
-    Timer, ToolCallId, ToolCallPart, ToolResultPart, ToolSpec, ToolStatus, UserMessage,
+    ModelSpec, NestedDecision, Prices, ProposeMemories, Report, Role, RunId, SendInput, SessionId,
+    SpawnAgent, StartTimer, Timer, ToolCallId, ToolCallPart, ToolResultPart, ToolSpec, ToolStatus,
+    UserMessage,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -112,6 +113,7 @@ pub fn config() -> AgentConfig {
         stuck: None,
         answer_schema: None,
         context_sources: Vec::new(),
+        learning: None,
         web_text: false,
         security: None,
         built_in_agents: Vec::new(),
@@ -261,6 +263,16 @@ fn condense() -> Condense {
     }
 }
 
+/// Returns the request to propose memories of one input.
+pub fn propose_memories() -> ProposeMemories {
+    ProposeMemories {
+        inputs: vec![2],
+        reflect: false,
+        workspace: "/workspace".into(),
+        request: Arc::new(request(Api::Anthropic, vec![user("What is worth remembering?")])),
+    }
+}
+
 /// Returns one action of each kind.
 pub fn actions() -> Vec<Arc<Action>> {
     let other = AgentStateId::new("agt_other");
@@ -288,6 +300,7 @@ pub fn actions() -> Vec<Arc<Action>> {
     let bodies = [
         ActionBody::Condense(condense()),
         ActionBody::AssessRisk(assess_risk("rules")),
+        ActionBody::ProposeMemories(propose_memories()),
         ActionBody::AnswerCall(answer),
         ActionBody::StartTimer(StartTimer {
             after_ms: 0,

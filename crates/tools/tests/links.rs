@@ -88,6 +88,7 @@ fn guarded(
         plan_mode: None,
         stuck: None,
         context_sources: Vec::new(),
+        learning: None,
         web_text: false,
         security: None,
         built_in_agents: Vec::new(),

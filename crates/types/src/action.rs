@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::{
     ActionId, ActionKind, AgentConfig, AgentStateId, AnswerSchema, AssessRisk, BuildContext, Condense,
-    ContentPart, EnvironmentEvent, FallbackAsked, MessageId, ModelRequest, NestedDecision, RecordedEffects,
-    RunId, ScriptValues, SharedSet, Timer, Timestamp, ToolCallId, ToolStatus, UserMessage,
+    ContentPart, EnvironmentEvent, FallbackAsked, MessageId, ModelRequest, NestedDecision, ProposeMemories,
+    RecordedEffects, RunId, ScriptValues, SharedSet, Timer, Timestamp, ToolCallId, ToolStatus, UserMessage,
 };
 
 /// An action with its context.
@@ -38,6 +38,9 @@ pub enum ActionBody {
     BuildContext(BuildContext),
     /// Assess the risk of a call. Answered by one `risk_assessed`.
     AssessRisk(AssessRisk),
+    /// Have a model propose what to remember of a part of the conversation. Answered by one
+    /// `memories_proposed`.
+    ProposeMemories(ProposeMemories),
     /// Run a tool. Answered by one `tool_result`.
     CallTool(CallTool),
     /// Answer a tool call without running anything. Answered by one `tool_result`.
@@ -71,6 +74,7 @@ impl ActionBody {
             Self::Condense(_) => ActionKind::Condense,
             Self::BuildContext(_) => ActionKind::BuildContext,
             Self::AssessRisk(_) => ActionKind::AssessRisk,
+            Self::ProposeMemories(_) => ActionKind::ProposeMemories,
             Self::CallTool(_) => ActionKind::CallTool,
             Self::AnswerCall(_) => ActionKind::AnswerCall,
             Self::CheckAnswer(_) => ActionKind::CheckAnswer,

@@ -16,6 +16,8 @@ pub enum ActionKind {
     BuildContext,
     /// Assess the risk of a call.
     AssessRisk,
+    /// Have a model propose what to remember.
+    ProposeMemories,
     /// Run a tool.
     CallTool,
     /// Answer a tool call without running anything.

@@ -6,15 +6,22 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::vocabulary::payloads;
-use crate::{ContextItem, EffectBill, MessageId, ModelRequest, ModelSpec, OwnerId, RequestPart};
+use crate::{ContextItem, EffectBill, MessageId, ModelRequest, ModelSpec, OwnerId, RequestPart, TO_LEARN};
 
 /// The beginning of the id of the message that asks for a summary, behind the prefix of its kind.
 pub const TO_CONDENSE: &str = "to_condense_";
 
 impl ModelRequest {
-    /// Returns whether the request asks for a summary: one message that no later request begins with.
+    /// Returns whether the request asks for a summary.
     pub fn asks_for_summary(&self) -> bool {
         matches!(&self.messages[..], [asked] if asked.message_id.as_str().contains(TO_CONDENSE))
+    }
+
+    /// Returns whether no later request begins with the message of this one: it asks for a summary, or for
+    /// proposals of memories.
+    pub fn is_asked_once(&self) -> bool {
+        let is_beside = |id: &str| id.contains(TO_CONDENSE) || id.contains(TO_LEARN);
+        matches!(&self.messages[..], [asked] if is_beside(asked.message_id.as_str()))
     }
 }
 
@@ -204,6 +211,15 @@ pub enum ContextChange {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         items: Vec<ContextItem>,
         /// The reason why nothing could be built.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        problem: Option<String>,
+    },
+    /// A model was asked what to remember of the conversation. The person decides about `items`.
+    Proposed {
+        /// The new proposals.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        items: Vec<ContextItem>,
+        /// The reason why there are none, or not all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         problem: Option<String>,
     },

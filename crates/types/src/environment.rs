@@ -13,10 +13,10 @@ use crate::{
     AccessChanged, ActionKind, AgentClosed, AgentConfig, AgentSpawned, AnswerSchema, ApprovalDecision,
     AttemptFailed, CommandRan, CondenseRequested, CondensingFailed, ConfigChange, ContentPart, ContextBuilt,
     ContextCondensed, ContextRestored, EffectEnded, EffectStarted, FilesRestored, FilesRestoring,
-    InnerCallAsked, InputMode, InputPinned, InputRevised, InterruptRequested, InvalidInput, MessageId,
-    OutputChannel, OwnerId, Prices, RequestRecorded, RiskAssessed, Rule, SessionForked, SessionImported,
-    SessionRedacted, StopReason, SystemCommand, Timer, Timestamp, ToolCallId, ToolStatus, Usage,
-    WheelChanged, WriterAttached,
+    InnerCallAsked, InputMode, InputPinned, InputRevised, InterruptRequested, InvalidInput, MemoriesProposed,
+    MessageId, OutputChannel, OwnerId, Prices, RequestRecorded, RiskAssessed, Rule, SessionForked,
+    SessionImported, SessionRedacted, StopReason, SystemCommand, Timer, Timestamp, ToolCallId, ToolStatus,
+    Usage, WheelChanged, WriterAttached,
 };
 
 vocabulary! {
@@ -120,6 +120,8 @@ vocabulary! {
         ContextBuilt = "context_built",
         /// An analyzer has assessed the risk of a call.
         RiskAssessed = "risk_assessed",
+        /// A model was asked what to remember of a part of the conversation.
+        MemoriesProposed = "memories_proposed",
         /// A range of the conversation is represented by a summary.
         ContextCondensed = "context_condensed",
         /// A summary failed.

@@ -125,6 +125,7 @@ impl EnvironmentEvent {
             | Self::CondenseRequested(_)
             | Self::ContextBuilt(_)
             | Self::RiskAssessed(_)
+            | Self::MemoriesProposed(_)
             | Self::ContextCondensed(_)
             | Self::CondensingFailed(_)
             | Self::ContextRestored(_)

@@ -9,6 +9,7 @@ pub fn of_action(kind: ActionKind) -> &'static str {
         ActionKind::Condense => "context.condense",
         ActionKind::BuildContext => "context.build.request",
         ActionKind::AssessRisk => "security.requests",
+        ActionKind::ProposeMemories => "memories.requests",
         ActionKind::CallTool | ActionKind::AnswerCall => "tools.requests",
         ActionKind::StartTimer => "timers.requests",
         ActionKind::Cancel => "actions.cancel",
@@ -63,6 +64,7 @@ pub fn of_environment(event: &EnvironmentEvent) -> &'static str {
         E::CondenseRequested(_) => "context.condense",
         E::ContextBuilt(_) => "context.build.response",
         E::RiskAssessed(_) => "security.results",
+        E::MemoriesProposed(_) => "memories.results",
         E::ConfigChanged(_)
         | E::InputPinned(_)
         | E::ContextCondensed(_)

@@ -338,6 +338,18 @@ impl Conversation {
         all.sort_by_key(|(seq, _)| *seq);
         all
     }
+
+    /// All messages as they were said, with their events and in their order, whatever summaries replace.
+    pub(crate) fn unabridged(&self) -> Vec<(u64, &Message)> {
+        let here = self
+            .entries
+            .iter()
+            .filter(|entry| !entry.summary && !entry.masked);
+        let mut all = self.originals();
+        all.extend(here.map(|entry| (entry.seq, &*entry.message)));
+        all.sort_by_key(|(seq, _)| *seq);
+        all
+    }
 }
 
 /// Returns whether it is an input or a note; a summary also has the role of a user, but is neither.

@@ -10,6 +10,7 @@
 //! | [`cut_off`], [`answer_schema`] | answers that end at their maximum length; that have to fit a schema |
 //! | [`assessing`] | the risk of calls, and refusals that a person overrules |
 //! | [`built_context`], [`children`] | context that services build; agents that this one created |
+//! | [`learning`], [`known_messages`] | proposals of memories; messages and inputs, seen from outside |
 //! | [`config_change`], [`fallback`] | changes of the configuration; another model for the rest of a run |
 //! | [`condense`], [`wanted_summary`], [`counted`] | summaries; messages that are left out by their number |
 //! | [`stuck`], [`waits`] | agents that repeat themselves; calls that wait for a time |
@@ -45,6 +46,8 @@ mod counted;
 mod cut_off;
 mod decisions;
 mod fallback;
+mod known_messages;
+mod learning;
 mod limit_question;
 mod nested_calls;
 mod overflow;
@@ -64,8 +67,8 @@ mod wanted_summary;
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, AgentStateId, Api, Envelope, EnvironmentEvent, Message, MessageId, MessageOutput,
-    ModelRequest, RunStatus, ToolSpec, UserMessage, since,
+    AgentConfig, AgentStateId, Api, Envelope, EnvironmentEvent, Message, MessageOutput, ModelRequest,
+    RunStatus, ToolSpec, UserMessage, since,
 };
 use serde::{Deserialize, Serialize};
 
@@ -73,6 +76,7 @@ use built_context::GivenItems;
 use children::ReactChild;
 use condense::CondenseState;
 use fallback::FallbackInUse;
+use learning::LearningWatch;
 pub use nested_calls::{NestedCall, NestedStage};
 use stuck::StuckWatch;
 
@@ -120,6 +124,9 @@ pub struct ReactAgent {
     /// Calls that a judge refused.
     #[serde(default, skip_serializing_if = "RefusedCalls::is_empty")]
     refused: RefusedCalls,
+    /// The inputs about which no model was asked yet what to remember.
+    #[serde(default, skip_serializing_if = "agentx_types::is_default")]
+    learning: LearningWatch,
 }
 
 impl ReactAgent {
@@ -139,6 +146,7 @@ impl ReactAgent {
             plan_note: None,
             given_items: GivenItems::default(),
             refused: RefusedCalls::default(),
+            learning: LearningWatch::default(),
         };
         agent.tell_initial_plan_mode();
         agent
@@ -168,26 +176,6 @@ impl ReactAgent {
         &self.lifecycle.inputs
     }
 
-    /// Inputs that wait, in order.
-    pub fn waiting(&self) -> impl Iterator<Item = &RunInput> {
-        self.lifecycle.inputs.iter()
-    }
-
-    /// The messages of the conversation, with summaries in place of those that they replace. The model may
-    /// receive fewer: see [`current_request`](Self::current_request).
-    pub fn messages(&self) -> impl Iterator<Item = &Arc<Message>> {
-        self.conversation.messages()
-    }
-
-    /// Returns whether a message is known: in the conversation, behind a summary, or among the inputs that
-    /// wait. The runtime asks before it commits that a person revises or pins one.
-    pub fn knows(&self, message: &MessageId) -> bool {
-        let here = self.messages().any(|known| known.message_id == *message);
-        let waits = || self.waiting().any(|input| input.message.message_id == *message);
-        let condensed = || self.conversation.originals();
-        here || waits() || condensed().iter().any(|(_, known)| known.message_id == *message)
-    }
-
     /// The cost of all its runs, and those of its children.
     pub fn totals(&self) -> Totals {
         self.lifecycle.totals
@@ -201,6 +189,7 @@ impl ReactAgent {
         match &fact.event {
             E::UserMessage(message) => {
                 self.note_input_of(fact.source);
+                self.note_learnable(fact, message);
                 self.on_user_message(message, step);
             }
             E::InputRevised(revised) => {
@@ -241,6 +230,7 @@ impl ReactAgent {
             E::CondenseRequested(wish) => self.on_condense_requested(wish, step),
             E::ContextBuilt(built) => self.on_context_built(fact, built, step),
             E::RiskAssessed(said) => self.on_risk_assessed(fact, said, step),
+            E::MemoriesProposed(said) => self.on_memories_proposed(fact, said, step),
             E::ContextCondensed(condensed) => self.on_condensed(fact, condensed, step),
             E::CondensingFailed(failure) => self.on_condensing_failed(fact, failure, step),
             E::ContextRestored(restored) => self.on_restored(restored, step),
@@ -297,6 +287,7 @@ impl ReactAgent {
         for kept in self.lifecycle.inputs.take_kept() {
             self.say(kept, step);
         }
+        self.learn_if_due(step);
         let is_again = message.content.is_empty() && self.conversation.awaits_answer();
         if !(is_again && self.config.rules_version >= since::EMPTY_INPUT_ASKS_AGAIN) {
             self.say(message.clone(), step);

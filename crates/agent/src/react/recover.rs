@@ -14,6 +14,7 @@
 //! | a check of an answer | a new check |
 //! | a context that is being built | a new request |
 //! | a verdict of an analyzer | a new request |
+//! | proposals of memories | a new request with the next run |
 //! | a question | nothing: it stays open |
 //! | a wait for a time | a timer for the rest; none is left of a wait that is due |
 //! | a child's work | the child itself |
@@ -27,6 +28,7 @@ use agentx_types::{
 };
 
 use super::ReactAgent;
+use super::learning::LearningWatch;
 use super::stop::STOPPED;
 use crate::imported_config::restrict_imported;
 use crate::ledger::CallStage;
@@ -50,6 +52,7 @@ impl ReactAgent {
     /// a person sends one.
     pub(super) fn on_copied(&mut self, why: &str, hold: bool, step: &mut RunStep<'_>) {
         self.forget_condensing();
+        self.learning = LearningWatch::default();
         let Some(asked_model) = self.lifecycle.copied(why, hold) else {
             return;
         };
@@ -109,6 +112,7 @@ impl ReactAgent {
     pub(super) fn on_writer_attached(&mut self, attached: &WriterAttached, step: &mut RunStep<'_>) {
         let max = self.config.limits.max_wall_ms;
         self.recover_condensing();
+        self.learning.forget_request();
         self.conversation.send_in_full_again(&self.config);
         self.note_jobs(&attached.ended, step);
         let Some(run) = self.lifecycle.active() else {

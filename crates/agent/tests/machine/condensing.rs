@@ -113,6 +113,7 @@ impl Session {
                 ContextChange::Shortened { .. } => "shortened",
                 ContextChange::Cut { .. } => "cut",
                 ContextChange::Built { .. } => "built",
+                ContextChange::Proposed { .. } => "proposed",
                 ContextChange::FellBack { .. } => "fell back",
                 ContextChange::WindowGuessed { .. } => "guessed",
             }),

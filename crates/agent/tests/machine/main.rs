@@ -45,6 +45,8 @@ mod histories;
 mod homes;
 #[cfg(test)]
 mod injection;
+#[cfg(test)]
+mod learning;
 mod limit_questions;
 #[cfg(test)]
 mod limits;

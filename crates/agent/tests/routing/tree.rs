@@ -241,6 +241,7 @@ pub(crate) fn consequence(action: &Action) -> Option<EventDraft<Event>> {
         | ActionBody::Condense(_)
         | ActionBody::BuildContext(_)
         | ActionBody::AssessRisk(_)
+        | ActionBody::ProposeMemories(_)
         | ActionBody::CallTool(_)
         | ActionBody::StartTimer(_) => {
             let started = ActionStarted {

@@ -3,7 +3,7 @@
 use agentx::types::{
     ActionKind, AnswerChecked, ApprovalDecision, AttemptFailed, CommandRan, ConfigChange, ContentPart,
     ContextBuilt, EffectEnded, EffectOutcome, EnvironmentEvent, FallbackAsked, InnerCallAsked, JudgeDecision,
-    OwnerId, RiskAssessed, SessionOpened, SessionRedacted, Vocabulary as _, is_unanswered,
+    MemoriesProposed, OwnerId, RiskAssessed, SessionOpened, SessionRedacted, Vocabulary as _, is_unanswered,
 };
 
 use crate::render::call_summary::call_summary;
@@ -70,6 +70,7 @@ pub(super) fn describe(event: &EnvironmentEvent) -> String {
         E::AnswerChecked(verdict) => checked(verdict),
         E::ContextBuilt(context) => built(context),
         E::RiskAssessed(said) => assessed(said),
+        E::MemoriesProposed(said) => proposed(said),
         E::JobEnded(ended) => format!("{} has ended: {}", visible(&ended.job), visible(&ended.how)),
         E::CommandRan(ran) => command(ran),
         E::RequestRecorded(done) => format!("the request of event {} is remembered", done.seq),
@@ -221,6 +222,7 @@ fn action(kind: ActionKind) -> &'static str {
         ActionKind::Condense => "write a summary of earlier messages",
         ActionKind::BuildContext => "collect context for the run",
         ActionKind::AssessRisk => "assess the risk of a call",
+        ActionKind::ProposeMemories => "ask what to remember",
         ActionKind::CallTool => "run a tool",
         ActionKind::AnswerCall => "answer a call without running it",
         ActionKind::CheckAnswer => "hold an answer against its schema",
@@ -247,6 +249,17 @@ fn built(context: &ContextBuilt) -> String {
         Some(problem) => format!("no context from {source}: {}", short(problem)),
         None if context.text.is_empty() => format!("{source} has nothing for this input"),
         None => format!("context from {source}: {}", short(&context.text)),
+    }
+}
+
+fn proposed(said: &MemoriesProposed) -> String {
+    let ids: Vec<&str> = said.items.iter().map(|item| item.id.as_str()).collect();
+    let ids = visible(&ids.join(", "));
+    match (&said.problem, said.items.len()) {
+        (Some(problem), 0) => format!("no memory proposed: {}", short(problem)),
+        (Some(problem), _) => format!("memories proposed: {ids}; {}", short(problem)),
+        (None, 0) => "nothing to remember".to_owned(),
+        (None, _) => format!("memories proposed: {ids}"),
     }
 }
 

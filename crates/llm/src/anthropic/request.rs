@@ -40,7 +40,7 @@ pub fn build(request: &ModelRequest, options: &AnthropicOptions, blobs: &dyn Blo
     // Nothing begins like the request for a summary: to write it into the cache costs a quarter more for
     // nothing.
     let marks = options.cache && !request.plain && !request.is_without(RequestPart::CacheControl);
-    if marks && !request.asks_for_summary() {
+    if marks && !request.is_asked_once() {
         cache::mark_prefix(&mut system, &mut tools, options.cache_ttl);
         cache::mark_conversation(&mut turns, options.cache_ttl);
     }

@@ -26,7 +26,7 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
         .collect();
     let mut tools: Vec<BorrowedJson<'_>> = request.tools.iter().map(tool_spec).collect();
     let marks = options.anthropic.cache && !request.plain && !request.is_without(RequestPart::CacheControl);
-    if marks && !request.asks_for_summary() {
+    if marks && !request.is_asked_once() {
         let (family, ttl) = (ConverseFamily::of(&request.model.id), options.anthropic.cache_ttl);
         cache::mark_prefix(family, &mut system, &mut tools, ttl);
         cache::mark_conversation(family, &mut turns, ttl);

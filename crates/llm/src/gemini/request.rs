@@ -59,7 +59,7 @@ fn thinking_config(request: &ModelRequest, options: &WireOptions) -> Option<Borr
         return None;
     }
     let mut config = object! {};
-    if !request.asks_for_summary() && !request.is_without(RequestPart::ReasoningSummary) {
+    if !request.is_asked_once() && !request.is_without(RequestPart::ReasoningSummary) {
         config.set("includeThoughts", true);
     }
     if !request.is_without(RequestPart::ReasoningEffort) {

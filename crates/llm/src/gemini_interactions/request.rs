@@ -41,7 +41,7 @@ fn ask_for_reasoning(request: &ModelRequest, options: &WireOptions, config: &mut
     if way == GeminiThinking::None {
         return;
     }
-    if !request.asks_for_summary() && !request.is_without(RequestPart::ReasoningSummary) {
+    if !request.is_asked_once() && !request.is_without(RequestPart::ReasoningSummary) {
         config.set("thinking_summaries", "auto");
     }
     if way == GeminiThinking::Level

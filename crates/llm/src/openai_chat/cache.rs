@@ -21,7 +21,7 @@ pub(crate) fn key(request: &ModelRequest) -> Option<String> {
         |message: &&Arc<Message>| message.role == Role::User && message.message_id.as_str() != LEFT_OUT;
     let first = request.messages.iter().find(by_person)?;
     let hash = fnv1a(first.message_id.as_str().as_bytes());
-    (!request.asks_for_summary()).then(|| format!("agentx-{hash:016x}"))
+    (!request.is_asked_once()).then(|| format!("agentx-{hash:016x}"))
 }
 
 /// The id of the message in place of older ones that are left out.

@@ -119,7 +119,7 @@ fn ask_for_reasoning(request: &ModelRequest, options: &ChatOptions, body: &mut B
 /// for a summary.
 fn sends_cache_control(request: &ModelRequest, options: &ChatOptions) -> bool {
     let takes_it = !request.plain && !request.is_without(RequestPart::CacheControl);
-    options.cache_control && takes_it && !request.asks_for_summary() && is_claude(&request.model.id)
+    options.cache_control && takes_it && !request.is_asked_once() && is_claude(&request.model.id)
 }
 
 /// A tool as the API describes it: `{"type":"function","function":{"name", "description", "parameters"}}`.

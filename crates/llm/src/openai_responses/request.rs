@@ -71,7 +71,7 @@ fn ask_for_reasoning(request: &ModelRequest, options: &ChatOptions, body: &mut B
     let wished = request.params.thinking_tokens.map(effort);
     let effort = options.effort.map(|effort| effort.as_str()).or(wished);
     let effort = effort.filter(|_| !request.is_without(RequestPart::ReasoningEffort));
-    let is_read_again = !request.plain && !request.asks_for_summary();
+    let is_read_again = !request.plain && !request.is_asked_once();
     let summary =
         is_read_again && effort != Some("none") && !request.is_without(RequestPart::ReasoningSummary);
     if is_read_again && !request.is_without(RequestPart::Include) {

@@ -96,6 +96,8 @@ pub enum SpendCause {
     Tool,
     /// A summary of the conversation.
     Compaction,
+    /// Proposals for the memory of the person.
+    Learning,
 }
 
 impl SpendCause {
@@ -115,6 +117,7 @@ impl SpendCause {
             | EnvironmentEvent::WriterAttached(_) => Self::Retry,
             EnvironmentEvent::EffectEnded(_) => Self::Tool,
             EnvironmentEvent::ContextCondensed(_) | EnvironmentEvent::CondensingFailed(_) => Self::Compaction,
+            EnvironmentEvent::MemoriesProposed(_) => Self::Learning,
             _ => Self::Answer,
         }
     }
@@ -127,6 +130,7 @@ impl SpendCause {
             Self::Retry => "retry",
             Self::Tool => "tool",
             Self::Compaction => "compaction",
+            Self::Learning => "learning",
         }
     }
 }

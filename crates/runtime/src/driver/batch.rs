@@ -276,6 +276,7 @@ fn is_for_effectors(action: &Action) -> bool {
         | ActionBody::Condense(_)
         | ActionBody::BuildContext(_)
         | ActionBody::AssessRisk(_)
+        | ActionBody::ProposeMemories(_)
         | ActionBody::CallTool(_)
         | ActionBody::StartTimer(_)
         | ActionBody::Cancel(_)

@@ -12,8 +12,8 @@ use std::time::Duration;
 use agentx_bus::{self as bus, Canceller, RequestError};
 use agentx_types::{
     Action, ActionBody, ActionId, CondensingFailed, ContentPart, ContextBuilt, DecideInnerCall,
-    EnvironmentEvent, ErrorOccurred, EventDraft, RiskAssessed, RiskVerdict, SessionId, Source, StopReason,
-    StreamEnd, ToolResult, ToolStatus,
+    EnvironmentEvent, ErrorOccurred, EventDraft, MemoriesProposed, RiskAssessed, RiskVerdict, SessionId,
+    Source, StopReason, StreamEnd, ToolResult, ToolStatus,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -258,6 +258,9 @@ pub(super) fn outcome_of(action: &Action, end: &ActionEnd) -> Option<EventDraft<
             let why = why(end, &format!("the analyzer {analyzer}"), "a verdict");
             let verdict = RiskVerdict::unknown(analyzer, why);
             RiskAssessed::of(assess.tool_call_id.clone(), verdict, None).into()
+        }
+        ActionBody::ProposeMemories(_) => {
+            MemoriesProposed::failed(why(end, "the service for memories", "proposals")).into()
         }
         ActionBody::CallTool(call) => ToolResult {
             tool_call_id: call.tool_call_id.clone(),

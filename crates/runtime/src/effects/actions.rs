@@ -86,6 +86,7 @@ fn key_of(body: &ActionBody) -> String {
     match body {
         ActionBody::CallModel(call) => model(&call.request.model),
         ActionBody::Condense(condense) => model(&condense.request.model),
+        ActionBody::ProposeMemories(propose) => model(&propose.request.model),
         ActionBody::BuildContext(request) => request.source.name.clone(),
         ActionBody::AssessRisk(assess) => assess.analyzer.name.clone(),
         ActionBody::CallTool(call) => call.name.clone(),
@@ -270,6 +271,7 @@ fn kind_word(kind: ActionKind) -> &'static str {
         ActionKind::Condense => "condenser",
         ActionKind::BuildContext => "context",
         ActionKind::AssessRisk => "security",
+        ActionKind::ProposeMemories => "learning",
         ActionKind::CallTool => "tools",
         ActionKind::StartTimer => "timers",
         _ => "actions",

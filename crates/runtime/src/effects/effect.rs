@@ -25,6 +25,7 @@ use crate::future::BoxFuture;
 /// | `condense` | `attempt_failed` if another attempt follows | `context_condensed` or `condensing_failed` |
 /// | `build_context` | nothing | `context_built` |
 /// | `assess_risk` | nothing | `risk_assessed` |
+/// | `propose_memories` | nothing | `memories_proposed` |
 /// | `call_tool` | `tool_output_chunk`, and steps | `tool_result` |
 /// | `start_timer` | nothing | `timer_fired` |
 /// | any other, and each that it does not perform | nothing | none: the future ends at once |

@@ -177,6 +177,8 @@ impl MemberBounds {
             stuck: _,
             plan_mode,
             context_sources: _,
+            // The service makes no proposals in the sessions of members.
+            learning: _,
             web_text: _,
             security: _,
             // These agents are never freer than this one.

@@ -85,6 +85,7 @@ pub(super) fn config() -> AgentConfig {
         plan_mode: None,
         stuck: None,
         context_sources: Vec::new(),
+        learning: None,
         web_text: false,
         security: None,
         built_in_agents: Vec::new(),

@@ -13,8 +13,8 @@ pub use routing::*;
 
 pub use crate::since::RULES_VERSION;
 use crate::{
-    AnswerSchema, ApprovalMode, AskUser, Condensing, ContextSource, Guard, ModelParams, ModelSpec,
-    SecuritySettings, StuckSettings, TextOrigin, ToolSearch, ToolSpec,
+    AnswerSchema, ApprovalMode, AskUser, Condensing, ContextSource, Guard, LearningSettings, ModelParams,
+    ModelSpec, SecuritySettings, StuckSettings, TextOrigin, ToolSearch, ToolSpec,
 };
 
 /// Maximum depth of nested agents below the root agent: those of files, and those that scripts create.
@@ -116,6 +116,10 @@ pub struct AgentConfig {
     /// Sources of context for each run, such as `memory`; none in older logs and for agents that it makes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context_sources: Vec<ContextSource>,
+    /// The times at which memories are proposed; `None` for never, in older logs, and for agents that it
+    /// makes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learning: Option<LearningSettings>,
     /// Whether text from the web has entered the conversation ([`TextOrigin::Web`]), for rules about it. The
     /// agent sets it when it gets such a result; `false` in logs older than this field.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -170,6 +174,7 @@ impl AgentConfig {
             plan_mode: None,
             stuck: None,
             context_sources: Vec::new(),
+            learning: None,
             web_text: false,
             security: None,
             built_in_agents: Vec::new(),

@@ -23,7 +23,7 @@ pub(crate) fn context_item() -> ContextItem {
 }
 
 /// Each way in which a context changes.
-pub(crate) fn changes() -> [ContextChange; 12] {
+pub(crate) fn changes() -> [ContextChange; 13] {
     let changes = [
         ContextChange::Condensing(ContextRange {
             summary_tokens: 0,
@@ -45,6 +45,10 @@ pub(crate) fn changes() -> [ContextChange; 12] {
         },
         ContextChange::Built {
             source: "memory".into(),
+            items: vec![context_item()],
+            problem: None,
+        },
+        ContextChange::Proposed {
             items: vec![context_item()],
             problem: None,
         },
@@ -78,6 +82,7 @@ pub(crate) fn changes() -> [ContextChange; 12] {
             | ContextChange::ToolsLeftOut { .. }
             | ContextChange::Shortened { .. }
             | ContextChange::Built { .. }
+            | ContextChange::Proposed { .. }
             | ContextChange::FellBack { .. }
             | ContextChange::WindowGuessed { .. }
             | ContextChange::Cut { .. } => {}

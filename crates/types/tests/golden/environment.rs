@@ -718,6 +718,17 @@ fn built_and_checked() -> Vec<EnvironmentEvent> {
             bill: None,
         }
         .into(),
+        MemoriesProposed {
+            items: vec![super::condensing::context_item()],
+            problem: None,
+            bill: Some(Box::new(EffectBill {
+                model: "anthropic/claude-x".into(),
+                usage: usage(),
+                cost: NanoUsd(3_300_000),
+            })),
+        }
+        .into(),
+        MemoriesProposed::failed("the answer is no list of proposals").into(),
         AnswerChecked {
             attempt: 2,
             problems: vec!["at /n: \"x\" is not of type \"integer\"".into()],

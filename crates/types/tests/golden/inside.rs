@@ -60,6 +60,7 @@ names! { body_name(ActionBody), BODY:
     Condense = "condense",
     BuildContext = "build_context",
     AssessRisk = "assess_risk",
+    ProposeMemories = "propose_memories",
     CallTool = "call_tool",
     AnswerCall = "answer_call",
     CheckAnswer = "check_answer",
@@ -345,6 +346,12 @@ pub(crate) fn bodies() -> Vec<ActionBody> {
         agent: AskingAgent::default(),
     }));
     bodies.push(ActionBody::AssessRisk(assess_risk()));
+    bodies.push(ActionBody::ProposeMemories(ProposeMemories {
+        inputs: vec![3, 17],
+        reflect: true,
+        workspace: "/work".into(),
+        request: Arc::new(request()),
+    }));
     bodies.extend(of_agents());
     bodies
 }

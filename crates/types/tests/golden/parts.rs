@@ -372,6 +372,10 @@ fn childless() -> AgentConfig {
             name: "memory".into(),
             max_tokens: 500,
         }],
+        learning: Some(LearningSettings {
+            threshold_turns: 20,
+            reflect_turns: 60,
+        }),
         web_text: false,
         security: Some(Box::new(SecuritySettings {
             analyzers: vec![AnalyzerSpec::new("rules")],
@@ -413,6 +417,7 @@ pub(crate) fn small_config() -> AgentConfig {
         plan_mode: None,
         stuck: None,
         context_sources: Vec::new(),
+        learning: None,
         web_text: false,
         security: None,
         built_in_agents: Vec::new(),

@@ -36,7 +36,7 @@ words! {
     ToolStatus { Success, Failed, Invalid, Denied, Refused, TimedOut, Interrupted, Unknown }
     OutputChannel { Stdout, Stderr, Progress }
     ActionKind {
-        CallModel, Condense, BuildContext, AssessRisk, CallTool, AnswerCall, CheckAnswer, StartTimer, Cancel, DecideInnerCall, Report, SpawnAgent, SendInput, InterruptAgent, CloseAgent, Unknown,
+        CallModel, Condense, BuildContext, AssessRisk, ProposeMemories, CallTool, AnswerCall, CheckAnswer, StartTimer, Cancel, DecideInnerCall, Report, SpawnAgent, SendInput, InterruptAgent, CloseAgent, Unknown,
     }
     Timer { RunLimit, Heartbeat, Wait, Unknown }
     AgentKind { React, Match, Unknown }

@@ -44,6 +44,26 @@ impl TranscriptRenderer {
         })
     }
 
+    /// A model was asked what to remember; the person decides about its proposals.
+    fn proposed(&self, items: &[ContextItem], problem: Option<&str>) -> String {
+        let ids: Vec<&str> = items.iter().map(|item| item.id.as_str()).collect();
+        let ids = visible(&ids.join(", "));
+        let problem = problem.map(|problem| cut(&visible(problem), LONGEST_REASON));
+        let problem = problem.unwrap_or_default();
+        let line = match items.len() {
+            0 => format!("no memory was proposed: {problem}"),
+            1 => format!("1 memory proposed: {ids}; `agentx memory` shows what waits for you"),
+            count => {
+                format!("{count} memories proposed: {ids}; `agentx memory` shows what waits for you")
+            }
+        };
+        if items.is_empty() || problem.is_empty() {
+            self.style.dim(&line)
+        } else {
+            self.style.dim(&format!("{line}; {problem}"))
+        }
+    }
+
     /// Another model is asked from here on. The line contains the provider's error.
     fn fell_back(&mut self, change: &ContextChange) -> String {
         let ContextChange::FellBack {
@@ -104,6 +124,7 @@ impl TranscriptRenderer {
                 items,
                 problem,
             } => self.built(source, items, problem.as_deref()),
+            ContextChange::Proposed { items, problem } => self.proposed(items, problem.as_deref()),
             ContextChange::Shortened { window } => {
                 // The provider's error was handled.
                 self.problems.failure = None;
