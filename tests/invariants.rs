@@ -221,6 +221,7 @@ fn runtime(log: &Arc<SqliteLog>, owner: &str) -> NodeRuntime {
         redactor: None,
         context: Default::default(),
         analyzers: Default::default(),
+        learner: None,
         program: "test".into(),
         data_dir: std::path::PathBuf::from("/nowhere"),
     })

@@ -37,6 +37,7 @@ fn runtime(world: &World) -> NodeRuntime {
         redactor: None,
         context: Default::default(),
         analyzers: Default::default(),
+        learner: None,
         program: "test".into(),
         data_dir: world.data(),
     })

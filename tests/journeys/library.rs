@@ -56,6 +56,7 @@ impl Place {
             redactor: None,
             context: Default::default(),
             analyzers: Default::default(),
+            learner: None,
             program: "test".into(),
             data_dir: home.path().to_owned(),
         });

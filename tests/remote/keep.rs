@@ -43,6 +43,7 @@ fn elsewhere() -> (Arc<SqliteLog>, NodeRuntime) {
         redactor: None,
         context: Default::default(),
         analyzers: Default::default(),
+        learner: None,
         program: "test".into(),
         data_dir: std::path::PathBuf::from("/nowhere"),
     });

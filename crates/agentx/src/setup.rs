@@ -60,6 +60,7 @@ fn alone(definition: Definition, place: &WorkDirs) -> Result<BuiltParts, AgentEr
         redactor: redactor(&models),
         context: Default::default(),
         analyzers: Default::default(),
+        learner: None,
     };
     let mut guard = secret_files(&["~".to_owned()]);
     let workspace = place.workspace()?;

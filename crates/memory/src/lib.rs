@@ -13,13 +13,16 @@
 //! | the database `memory.db` in the person's data directory | `store.rs`, `database.rs`, `rows.rs`, `schema.sql` |
 //! | the tools `remember` and `recall_memory` | `remember.rs`, `recall_memory.rs` |
 //! | the service on the topic `context.build.request` | `context.rs` |
+//! | the service on the topic `memories.requests`, and the proposals of a model | `learner.rs`, `proposals.rs` |
 //! | whose session it is, and whether text from outside is in it | `sessions.rs` |
 //! | the names by which a session knows these parts | `names.rs` |
 
 mod context;
 mod database;
+mod learner;
 mod memory;
 mod names;
+mod proposals;
 mod query;
 mod recall_memory;
 mod remember;
@@ -30,6 +33,7 @@ mod store;
 mod telling_words;
 
 pub use context::MemoryContext;
+pub use learner::MemoryLearner;
 pub use memory::{
     LONGEST_TEXT, MAX_MEMORIES, MAX_WAITING, Memory, MemoryEdit, MemoryError, MemoryFilter, MemoryOrigin,
     MemoryState, NewMemory,

@@ -42,7 +42,7 @@ impl Sessions {
                 "this session belongs to another person than the memories",
             ));
         }
-        let has_others = self.has(session, is_of_another_person).await;
+        let has_others = self.has_another_person(session).await;
         if has_others.map_err(|error| ToolFailure::failed(error.to_string()))? {
             return Err(refused(
                 "another person than the one whose memories they are has written in this session",
@@ -57,6 +57,14 @@ impl Sessions {
     /// Returns an error if the log cannot be read.
     pub(crate) async fn has_text_from_outside(&self, session: &SessionId) -> Result<bool, LogError> {
         self.has(session, is_from_outside).await
+    }
+
+    /// Returns whether another person than the owner wrote or answered in the session.
+    ///
+    /// # Errors
+    /// Returns an error if the log cannot be read.
+    pub(crate) async fn has_another_person(&self, session: &SessionId) -> Result<bool, LogError> {
+        self.has(session, is_of_another_person).await
     }
 
     /// Returns whether the session has an event of this sort.

@@ -23,19 +23,19 @@ use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-const ME: &str = "own_me";
+pub(crate) const ME: &str = "own_me";
 
 /// A store, and a log with one session.
-struct Desk {
+pub(crate) struct Desk {
     _directory: TempDir,
-    store: Arc<MemoryStore>,
-    log: Arc<MemoryLog>,
-    session: SessionId,
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) log: Arc<MemoryLog>,
+    pub(crate) session: SessionId,
 }
 
 impl Desk {
     /// The session belongs to `owner`; the memories to [`ME`].
-    async fn of(owner: &str, events: Vec<EnvironmentEvent>) -> Self {
+    pub(crate) async fn of(owner: &str, events: Vec<EnvironmentEvent>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let store = MemoryStore::open(directory.path(), OwnerId::new(ME)).unwrap();
         let (log, session) = (Arc::new(MemoryLog::new()), SessionId::new("ses_1"));
@@ -138,7 +138,7 @@ impl Desk {
     }
 }
 
-fn call(name: &str) -> EnvironmentEvent {
+pub(crate) fn call(name: &str) -> EnvironmentEvent {
     ToolCall {
         tool_call_id: "call_before".into(),
         name: name.into(),
@@ -148,7 +148,7 @@ fn call(name: &str) -> EnvironmentEvent {
     .into()
 }
 
-fn said_by(person: Option<&str>) -> EnvironmentEvent {
+pub(crate) fn said_by(person: Option<&str>) -> EnvironmentEvent {
     said(&["go"], person)
 }
 

@@ -56,7 +56,7 @@ use crate::day_limit::within_day_limit;
 use crate::folder_instructions::telling_instructions;
 use crate::known_secrets::redactor;
 use crate::local_owner::LOCAL_OWNER;
-use crate::memory::{with_memory, without_memory};
+use crate::memory::{MemoryParts, with_memory, without_memory};
 use crate::model::{CallLimits, ModelEffector, ModelParts, PricesOf, RetryPolicy, endpoints};
 use crate::scripted::{ScriptedEnvironment, scripted_model};
 use crate::skill_tool::with_skills;
@@ -86,7 +86,8 @@ impl NodeParts {
         let mut tools = all_tools(options, settings);
         let memory = with_memory(&mut tools, settings, &log);
         let mut parts = Self::of(settings, program, (log, tools));
-        parts.context.extend(memory);
+        parts.context.extend(memory.context);
+        parts.learner = Some(memory.learner);
         Ok(parts)
     }
 
@@ -118,11 +119,12 @@ impl NodeParts {
         let owner = OwnerId::new(LOCAL_OWNER);
         let network = within_day_limit(Arc::new(network), settings, &log, owner.clone());
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let mut context = without_memory();
+        let MemoryParts { mut context, learner } = without_memory();
         add_context_services(&mut context, settings, program, log.clone(), clock.clone());
         Self {
             context,
             analyzers: analyzers_of(settings, &program_environment(settings)),
+            learner: Some(learner),
             log,
             owner,
             models: models(&settings.catalog, &settings.providers),

@@ -123,7 +123,7 @@ pub use marked_secrets::{MARKED_SECRETS, MarkedSecret, marked_secrets, marked_te
 #[cfg(feature = "settings")]
 pub use memory::open_memories;
 pub use node::NodeRuntime;
-pub use node_parts::{AnalyzerServices, ContextServices, KeptBytes, NodeParts, WireOptionsOf};
+pub use node_parts::{AnalyzerServices, ContextServices, KeptBytes, LearnerOf, NodeParts, WireOptionsOf};
 pub use pending_change::DiskPreview;
 pub use scripted::scripted_model;
 pub use tool_effector::ToolEffector;

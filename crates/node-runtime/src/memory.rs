@@ -1,17 +1,27 @@
-//! The parts of memory that follow from the settings: the service that gives memories to runs, and two tools.
+//! The parts of memory that follow from the settings: the service that gives memories to runs, the one that has
+//! models propose some, and two tools.
 
 use std::sync::Arc;
 
 use agentx_config::{MemoryAccept, Settings};
 use agentx_memory::{
-    AcceptMode, MEMORY_SOURCE, MemoryContext, MemoryError, MemoryStore, RecallMemoryTool, RememberTool,
+    AcceptMode, MEMORY_SOURCE, MemoryContext, MemoryError, MemoryLearner, MemoryStore, RecallMemoryTool,
+    RememberTool,
 };
 use agentx_runtime::{Effector, SessionLog, SystemClock};
 use agentx_tools::{DuplicateTool, Toolbox};
 use agentx_types::OwnerId;
 
 use crate::local_owner::LOCAL_OWNER;
-use crate::node_parts::ContextServices;
+use crate::node_parts::{ContextServices, LearnerOf};
+
+/// The services of memory.
+pub(crate) struct MemoryParts {
+    /// The service that gives memories to runs.
+    pub(crate) context: ContextServices,
+    /// The service that has models propose memories.
+    pub(crate) learner: LearnerOf,
+}
 
 /// Opens the memories of the person of this machine. The directory and the database are created if they do
 /// not exist.
@@ -22,19 +32,22 @@ pub fn open_memories(settings: &Settings) -> Result<MemoryStore, MemoryError> {
     MemoryStore::open(&settings.data_dir, OwnerId::new(LOCAL_OWNER))
 }
 
-/// Adds the tools of memory, if it is on, and returns the service that gives memories to runs. A store that
-/// cannot be opened leaves sessions without memory.
+/// Adds the tools of memory, if it is on, and returns its services. A store that cannot be opened leaves
+/// sessions without memory.
 pub(crate) fn with_memory(
     tools: &mut Toolbox,
     settings: &Settings,
     log: &Arc<dyn SessionLog>,
-) -> ContextServices {
+) -> MemoryParts {
     let opened = settings.memory.enabled.then(|| open_memories(settings));
     let store = match opened {
         Some(Ok(store)) => Arc::new(store),
         Some(Err(error)) => {
             tracing::warn!(%error, "memory is not available");
-            return services(MemoryContext::unavailable(error.to_string()));
+            return MemoryParts {
+                context: services(MemoryContext::unavailable(error.to_string())),
+                ..without_memory()
+            };
         }
         None => return without_memory(),
     };
@@ -55,12 +68,23 @@ pub(crate) fn with_memory(
     if let Err(DuplicateTool { name }) = added {
         tracing::warn!(tool = name, "there are two tools of one name");
     }
-    services(MemoryContext::new(store, log.clone(), person))
+    let whose = (log.clone(), person.clone());
+    let learning_store = store.clone();
+    MemoryParts {
+        context: services(MemoryContext::new(store, log.clone(), person)),
+        learner: Box::new(move |models| {
+            let clock = Arc::new(SystemClock);
+            Arc::new(MemoryLearner::new(models, learning_store, whose, accept, clock))
+        }),
+    }
 }
 
-/// The service while memory is off: agents that ask for memories get none.
-pub(crate) fn without_memory() -> ContextServices {
-    services(MemoryContext::off())
+/// The services while memory is off: agents that ask get no memories and no proposals.
+pub(crate) fn without_memory() -> MemoryParts {
+    MemoryParts {
+        context: services(MemoryContext::off()),
+        learner: Box::new(|_| Arc::new(MemoryLearner::off())),
+    }
 }
 
 fn services(memory: MemoryContext) -> ContextServices {

@@ -77,6 +77,9 @@ impl NodeRuntime {
             let serve = Serve::new(&source).on(topic, KeyPattern::exact(&source));
             actions.serve_as(serve, service);
         }
+        if let Some(learner) = parts.learner {
+            actions.serve(ActionKind::ProposeMemories, learner(Arc::new(over_bus.clone())));
+        }
         serve_analyzers(&actions, Arc::new(over_bus.clone()), parts.analyzers);
         let driver = DriverParts {
             bus,

@@ -55,6 +55,7 @@ pub type KeptBytes = Arc<dyn Fn(&OwnerId) -> Result<u64, String> + Send + Sync>;
 ///     redactor: None,
 ///     context: Default::default(),
 ///     analyzers: Default::default(),
+///     learner: None,
 /// });
 /// // Models, summaries, tools, timers and two analyzers each have a responder of the runtime's own.
 /// assert_eq!(runtime.responders().len(), 6);
@@ -94,7 +95,13 @@ pub struct NodeParts {
     pub context: ContextServices,
     /// Analyzers of risk besides `rules` and `model`, by their names.
     pub analyzers: AnalyzerServices,
+    /// Makes the service that has models propose what to remember; `None` if nobody proposes anything.
+    pub learner: Option<LearnerOf>,
 }
+
+/// Makes the service for actions of the kind [`ProposeMemories`](agentx_types::ActionKind::ProposeMemories)
+/// from the effector with which it asks models.
+pub type LearnerOf = Box<dyn FnOnce(Arc<dyn Effector>) -> Arc<dyn Effector> + Send + Sync>;
 
 /// Services that build context for runs ([`BuildContext`](agentx_types::BuildContext)), by the names of their
 /// sources. A reactor that serves the same source takes precedence.

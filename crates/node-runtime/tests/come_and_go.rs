@@ -220,6 +220,7 @@ fn runtime(log: &FaultyLog, ledger: &Ledger) -> NodeRuntime {
         redactor: None,
         context: Default::default(),
         analyzers: Default::default(),
+        learner: None,
     };
     NodeRuntime::new(parts).with_slots(CallSlots::new(2 * SESSIONS))
 }

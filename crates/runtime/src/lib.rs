@@ -72,6 +72,7 @@ pub use effects::captured_effect::CapturedEffect;
 pub use effects::commands::{CommandCall, CommandDispatcher, CommandService, ServedCommand, ServingCommand};
 pub use effects::condenser::Condenser;
 pub use effects::effect::{CommitResult, Effector, EventSink, FactBatch, SessionScope};
+pub use effects::model_reply::{ModelReply, ask_model};
 pub use effects::nested_calls::{DecisionPause, Pauses};
 pub use follow::{EventSource, FollowError, Follower, PastEvents, SubscriptionSource, watch_log};
 pub use future::BoxFuture;

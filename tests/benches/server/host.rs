@@ -166,6 +166,7 @@ fn node(settings: &Settings) -> NodeRuntime {
         redactor: None,
         context: Default::default(),
         analyzers: Default::default(),
+        learner: None,
         program: "bench".to_owned(),
         data_dir: settings.data_dir.clone(),
     })

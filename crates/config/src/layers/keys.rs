@@ -156,6 +156,8 @@ pub const KEYS: &[SettingSpec] = &[
     key("memory.enabled", ValueKind::Choice(YES_OR_NO), Tighten, Some("false"), "whether the agent may propose memories with `remember` and receives the memories that you accepted"),
     key("memory.accept", ValueKind::Choice(MEMORY_ACCEPTS), Tighten, Some("ask"), "whether a proposal waits for you, or is accepted immediately unless the conversation contains text from outside"),
     key("memory.max_tokens", ValueKind::Count, Tighten, Some("500"), "maximum size, in tokens, of the memories sent with one input; `0` sends none"),
+    key("memory.learning.threshold_turns", ValueKind::Count, Never, Some("20"), "number of your messages in a session after which a model is asked once what to remember of them, if memory is on; at most 1000, `0` never asks"),
+    key("memory.learning.reflect_turns", ValueKind::Count, Never, Some("60"), "number of your messages in a session after which the model is also asked what worked and what to offer another time; `0` never asks"),
     key("mcp.*.command", ValueKind::Text, Never, None, "the program of an MCP server: a path, or a name in PATH"),
     key("mcp.*.args", ValueKind::Names("-y, some-server"), Never, None, "the arguments of the program"),
     key("mcp.*.env.*", ValueKind::Key, Never, None, "a variable that the program gets besides the usual ones, as a reference: `${NAME}`"),

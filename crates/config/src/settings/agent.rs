@@ -180,6 +180,7 @@ impl Settings {
             security: self.security.clone().map(Box::new),
             plan_mode: None,
             context_sources: [self.context.sources(), self.memory.context_sources()].concat(),
+            learning: self.memory.learning(),
             history_messages: self.context.history_context_size,
             ask_user: self.ask_user.filter(|_| self.tools.offers(ASK_USER)),
             built_in_agents: self.built_in_agents(),

@@ -26,8 +26,8 @@ use std::sync::Arc;
 use agentx_files::{make_own_directory, other_owner};
 use agentx_llm::Catalog;
 use agentx_types::{
-    ApprovalMode, AskUser, Condensing, Limits, ModelParams, ModelSpec, Rule, ScriptedAnswer,
-    SecuritySettings, StuckSettings, ToolSearch,
+    ApprovalMode, AskUser, Condensing, LearningSettings, Limits, ModelParams, ModelSpec, Rule,
+    ScriptedAnswer, SecuritySettings, StuckSettings, ToolSearch,
 };
 
 use crate::api_key_source::ApiKeySource;
@@ -290,6 +290,8 @@ pub struct MemorySettings {
     pub accept: MemoryAccept,
     /// The maximum size of the memories that a model is given for one run, in tokens.
     pub max_tokens: u32,
+    /// The numbers of inputs after which a model is asked what to remember.
+    pub learning: LearningSettings,
 }
 
 /// The handling of proposals by a model.

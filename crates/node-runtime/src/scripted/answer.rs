@@ -5,7 +5,7 @@
 //! fork answers like its parent.
 
 use agentx_types::{ContentPart, Message, ModelRequest, Role, ToolResultPart, ToolSpec};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::demo_intent::{DemoIntent, ToolWish};
 use super::intent::plan;
@@ -16,6 +16,9 @@ use super::{bilingual_text, named_tools, summary};
 const SAID: usize = 20;
 /// The number of characters of each of these inputs that are repeated.
 const SAID_CHARS: usize = 160;
+
+/// Maximum number of inputs that the demo proposes to remember.
+const PROPOSED: usize = 3;
 
 /// An answer of the demo.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,6 +34,12 @@ pub(super) struct DemoAnswer {
 /// The answer to `request`.
 pub(super) fn answer(request: &ModelRequest) -> DemoAnswer {
     if let Some(text) = condensed(request) {
+        return DemoAnswer {
+            text,
+            ..DemoAnswer::default()
+        };
+    }
+    if let Some(text) = proposed(request) {
         return DemoAnswer {
             text,
             ..DemoAnswer::default()
@@ -80,6 +89,22 @@ fn condensed(request: &ModelRequest) -> Option<String> {
             said.join("\n- ")
         )
     })
+}
+
+/// Returns a list of proposals for the memory of the person: the inputs in which they say "remember".
+fn proposed(request: &ModelRequest) -> Option<String> {
+    let asked = request.messages.first().filter(|_| request.asks_for_memories())?;
+    let text = asked.text();
+    let lines = text
+        .lines()
+        .filter_map(|line| line.strip_prefix('[')?.split_once("] person: "));
+    let wanted = lines.filter_map(|(seq, said)| {
+        let (_, fact) = said.split_once("remember ")?;
+        let fact = fact.trim_start_matches("that ");
+        Some(json!({ "text": fact, "from": seq.parse::<u64>().ok()? }))
+    });
+    let wanted: Vec<Value> = wanted.take(PROPOSED).collect();
+    Some(json!({ "proposals": wanted }).to_string())
 }
 
 fn asks_for_tools(message: &Message) -> bool {

@@ -64,6 +64,7 @@ fn runtime(url: &str, log: Arc<FaultyLog>) -> NodeRuntime {
         redactor: None,
         context: Default::default(),
         analyzers: Default::default(),
+        learner: None,
         program: "test".into(),
         data_dir: PathBuf::new(),
     })

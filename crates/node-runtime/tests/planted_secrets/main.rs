@@ -178,6 +178,7 @@ async fn run(redactor: Option<Redactor>) -> Seen {
         redactor,
         context: Default::default(),
         analyzers: Default::default(),
+        learner: None,
     });
     let session = runtime.open(OpenRequest::New(Box::new(config))).await.unwrap();
     let input = planted_input();

@@ -7,4 +7,5 @@ pub(crate) mod captured_effect;
 pub(crate) mod commands;
 pub(crate) mod condenser;
 pub(crate) mod effect;
+pub(crate) mod model_reply;
 pub(crate) mod nested_calls;

@@ -8,15 +8,14 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    Action, ActionBody, Assembler, AssessRisk, CallModel, ContentPart, EffectBill, EnvironmentEvent,
-    MODEL_ANALYZER, Message, MessageId, ModelParams, ModelRequest, ModelSpec, RiskVerdict, Role, StopReason,
-    Usage, shortened,
+    AssessRisk, ContentPart, MODEL_ANALYZER, Message, MessageId, ModelParams, ModelRequest, ModelSpec,
+    RiskVerdict, Role, shortened,
 };
 
 use super::analyzer::{AnalyzerAnswer, CallToAssess, SecurityAnalyzer};
 use super::judge_answer::verdict_in;
-use crate::effects::captured_effect::CapturedEffect;
 use crate::effects::effect::Effector;
+use crate::effects::model_reply::ask_model;
 use crate::future::BoxFuture;
 
 /// Tokens of a verdict.
@@ -59,58 +58,16 @@ impl SecurityAnalyzer for ModelJudge {
                 let reason = "no model is named for the judge";
                 return AnalyzerAnswer::free(RiskVerdict::unknown(name, reason));
             };
-            let heard = ask(&*models, &call, &model).await;
+            let asked = request(&call.request, &model);
+            let heard = ask_model(&*models, &call.action, asked, call.session, call.cancel).await;
+            let bill = heard.bill(&model);
             let verdict = match heard.outcome {
                 Ok(text) => verdict_in(&name, &text),
                 Err(reason) => RiskVerdict::unknown(name, format!("{MODEL_ANALYZER} {}: {reason}", model.id)),
             };
-            let bill =
-                (heard.usage != Usage::default()).then(|| Box::new(EffectBill::of(&model, heard.usage)));
             AnalyzerAnswer { verdict, bill }
         })
     }
-}
-
-/// The answer of a judge, or the reason why there is none, with the tokens of all attempts.
-struct JudgeAnswer {
-    outcome: Result<String, String>,
-    usage: Usage,
-}
-
-/// Calls the model once, with all its attempts, and reads its events up to the terminal one.
-async fn ask(models: &dyn Effector, call: &CallToAssess, model: &ModelSpec) -> JudgeAnswer {
-    let action = Arc::new(Action {
-        body: ActionBody::CallModel(CallModel {
-            request: Arc::new(request(&call.request, model)),
-            taken: Arc::default(),
-        }),
-        ..Action::clone(&call.action)
-    });
-    let mut assembler = Assembler::default();
-    assembler.set_model(&model.id);
-    let mut usage = Usage::default();
-    let mut asked = CapturedEffect::of(models, action, call.session.clone(), call.cancel.clone());
-    let outcome = loop {
-        match asked.next().await {
-            None => break Err("it ended without an answer".to_owned()),
-            Some(EnvironmentEvent::ErrorOccurred(error)) => break Err(error.message),
-            Some(EnvironmentEvent::StreamEnd(end)) if end.stop_reason == StopReason::Broken => {
-                usage += assembler.finish_partial().usage;
-            }
-            Some(EnvironmentEvent::StreamEnd(end)) => {
-                let answer = assembler.finish();
-                usage += answer.usage;
-                let text = answer.message.map(|message| message.text()).unwrap_or_default();
-                break match end.stop_reason {
-                    StopReason::EndTurn | StopReason::StopSequence => Ok(text),
-                    other => Err(format!("its answer ended with {other:?}")),
-                };
-            }
-            Some(event) => assembler.feed(&event),
-        }
-    };
-    usage += assembler.finish_partial().usage;
-    JudgeAnswer { outcome, usage }
 }
 
 /// The request to the judge.
