@@ -112,6 +112,10 @@ impl SessionLog for HeldLog {
         self.inner.under_way()
     }
 
+    fn reminding(&self) -> Answer<'_, Vec<(SessionId, OwnerId)>> {
+        self.inner.reminding()
+    }
+
     fn resolve(&self, owner: &OwnerId, prefix: &str) -> Answer<'_, Vec<SessionId>> {
         self.inner.resolve(owner, prefix)
     }

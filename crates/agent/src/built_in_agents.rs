@@ -116,6 +116,7 @@ pub(crate) fn config_of(name: &str, maker: &AgentConfig, model: &ModelSpec) -> O
         // Its question would stop the work of every agent above it.
         ask_user: None,
         wait: false,
+        reminders: None,
         asks_at_limits: false,
         context_sources: Vec::new(),
         learning: None,

@@ -70,6 +70,7 @@ pub(crate) fn restrict_imported(config: &mut AgentConfig, workspace: Option<&str
         answer_schema: _,
         ask_user: _,
         wait: _,
+        reminders: _,
         asks_at_limits: _,
         stuck: _,
         plan_mode: _,

@@ -84,7 +84,7 @@ pub use commands::{
 };
 pub use files::{auto_run_files, closed_files};
 pub use permissions::{approval, link_targets, remembered_rule, search_scopes, unmatchable_rules};
-pub use tools::{arguments, ask_user, plan_mode, tool_search, wait};
+pub use tools::{arguments, ask_user, plan_mode, remind_me, tool_search, wait};
 
 pub use agent::Agent;
 pub use built_in_agents::{BUILT_IN_AGENTS, delegation_tools_of};
@@ -96,7 +96,7 @@ pub use ledger::{CallStage, LedgerEntry, ToolLedger};
 pub use limits::ancestor_budgets::{AncestorBudgets, Census};
 pub use limits::stop_cause::{StopCause, StopRecord};
 pub use matching::MatchAgent;
-pub use react::{NestedCall, NestedStage, ReactAgent};
+pub use react::{NestedCall, NestedStage, ReactAgent, Reminder};
 pub use run_lifecycle::{
     InputBacklog, PendingRun, RefusedRequest, Run, RunCost, RunInput, Totals, apply, bind_by, hold_to,
     keep_from,

@@ -411,6 +411,10 @@ impl SessionLog for Own {
         self.0.under_way()
     }
 
+    fn reminding(&self) -> BoxFuture<'_, Result<Vec<(SessionId, OwnerId)>, LogError>> {
+        self.0.reminding()
+    }
+
     fn delete(&self, session: &SessionId) -> BoxFuture<'_, Result<(), LogError>> {
         self.0.delete(session)
     }

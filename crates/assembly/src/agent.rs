@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentx_agent::ask_user::ASK_USER;
+use agentx_agent::remind_me::REMIND_ME;
 use agentx_agent::wait::WAIT;
 use agentx_agent_files::definition::{
     AgentDefinition, AgentUse, Generator, MachineKind as FileKind, RuleUse, ToolUse,
@@ -133,6 +134,8 @@ impl Assembly<'_> {
                 let asks = agent.tools.iter().any(|used| used.name() == ASK_USER);
                 config.ask_user = config.ask_user.filter(|_| asks && depth == 0);
                 config.wait = depth == 0 && self.has_own_wait(&agent.tools);
+                let reminds = depth == 0 && self.has_own_reminders(&agent.tools);
+                config.reminders = config.reminders.filter(|_| reminds);
                 self.tools(&agent.tools).map_err(missing)?
             }
         };
@@ -185,10 +188,10 @@ impl Assembly<'_> {
             spec.quit |= matches!(used, ToolUse::Ref { quit: true, .. });
             Ok(spec)
         };
-        let waits = self.has_own_wait(uses);
-        let others = uses
-            .iter()
-            .filter(|used| used.name() != ASK_USER && !(waits && used.name() == WAIT));
+        let (waits, reminds) = (self.has_own_wait(uses), self.has_own_reminders(uses));
+        let is_own =
+            |name: &str| name == ASK_USER || (waits && name == WAIT) || (reminds && name == REMIND_ME);
+        let others = uses.iter().filter(|used| !is_own(used.name()));
         others.map(spec).collect()
     }
 
@@ -199,11 +202,18 @@ impl Assembly<'_> {
         is_own && self.base.wait && uses.iter().any(|used| used.name() == WAIT)
     }
 
+    /// Returns whether these tools name the machine's own `remind_me`, under the same conditions.
+    fn has_own_reminders(&self, uses: &[ToolUse]) -> bool {
+        let is_own = !self.base.tools.iter().any(|tool| tool.name == REMIND_ME);
+        is_own && self.base.reminders.is_some() && uses.iter().any(|used| used.name() == REMIND_ME)
+    }
+
     /// Explains why no usable definition has this name.
     fn lacks(&self, what: &str, name: &str) -> String {
-        if (what, name) == ("tool", WAIT) {
-            return "the tool \"wait\" is off; `tools.optional: [wait]` in your configuration turns it on"
-                .into();
+        if what == "tool" && [REMIND_ME, WAIT].contains(&name) {
+            return format!(
+                "the tool {name:?} is off; `tools.optional: [{name}]` in your configuration turns it on"
+            );
         }
         let mistakes = mistakes_of(self.library.check(), name);
         if mistakes.is_empty() {

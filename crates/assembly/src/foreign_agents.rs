@@ -2,6 +2,7 @@
 //! its own program has, so the agent goes without what there is not, instead of failing.
 
 use agentx_agent::ask_user::ASK_USER;
+use agentx_agent::remind_me::REMIND_ME;
 use agentx_agent::wait::WAIT;
 use agentx_agent_files::definition::ForeignChoices;
 use agentx_types::{AgentConfig, ModelSpec, ToolSpec};
@@ -23,6 +24,10 @@ impl Assembly<'_> {
         let is_first = depth == 0;
         config.ask_user = config.ask_user.filter(|_| is_first && choices.admits(ASK_USER));
         config.wait = self.base.wait && is_first && choices.admits(WAIT);
+        config.reminders = config
+            .reminders
+            .take()
+            .filter(|_| is_first && choices.admits(REMIND_ME));
         let built_in = self.base.built_in_agents.iter().filter(|_| is_first);
         let chosen = built_in.filter(|name| choices.delegates.contains(name));
         config.built_in_agents = chosen.cloned().collect();

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentx_agent::pattern::fits;
+use agentx_agent::remind_me::REMIND_ME;
 use agentx_agent::unmatchable_rules::{accidental_match, never_about};
 use agentx_agent::wait::WAIT;
 use agentx_agent::{AGENTS, DELEGATE, MCP, RECALL};
@@ -73,7 +74,7 @@ struct KnownNames<'a> {
 
 impl<'a> KnownNames<'a> {
     fn of(settings: &'a Settings) -> Self {
-        let own = [RECALL, DELEGATE, AGENTS, SKILL_TOOL, WAIT].map(str::to_owned);
+        let own = [RECALL, DELEGATE, AGENTS, SKILL_TOOL, REMIND_ME, WAIT].map(str::to_owned);
         let built_in = built_in_tools();
         Self {
             settings,

@@ -1,4 +1,4 @@
-//! The sessions of an owner that wait until a known time, read from their logs without opening them. The
+//! The sessions of an owner that wait until a known time, or have a reminder, read from their logs without opening them. The
 //! folds of sessions that have not changed since the last look are not made again.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,16 @@ impl NodeRuntime {
     /// read is logged and skipped.
     pub(crate) async fn waiting_until(&self) -> Result<Vec<SessionWaits>, RuntimeError> {
         let (mut known, mut found) = (BTreeMap::new(), Vec::new());
-        for session in self.under_way_of(&self.owner).await? {
+        let mut sessions = self.under_way_of(&self.owner).await?;
+        let reminding = self.log().reminding().await?.into_iter();
+        sessions.extend(
+            reminding
+                .filter(|(_, of)| *of == self.owner)
+                .map(|(session, _)| session),
+        );
+        sessions.sort();
+        sessions.dedup();
+        for session in sessions {
             let waits = match self.waits_of(&session).await {
                 Ok(waits) => waits,
                 // The session was deleted in the meantime.

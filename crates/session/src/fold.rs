@@ -108,6 +108,7 @@ impl SessionFold {
         let mut outputs = Vec::new();
         let mut projections = Vec::from_iter(Projection::of_fact(fact));
         let root = self.agents.root().cloned();
+        let reminder_before = self.next_reminder();
         let inputs = DispatchInputs {
             taken: &self.taken,
             flows: &self.flows,
@@ -128,6 +129,10 @@ impl SessionFold {
             }
             outputs.push((heard.agent.clone(), heard.output));
         });
+        let next_reminder = self.next_reminder();
+        if next_reminder != reminder_before {
+            projections.push(Projection::Reminder(next_reminder));
+        }
         if matches!(
             fact.event,
             EnvironmentEvent::SessionForked(_) | EnvironmentEvent::SessionImported(_)

@@ -6,7 +6,7 @@
 
 use agentx_types::{
     AgentStateId, ConfigChange, Envelope, EnvironmentEvent, MessageId, NanoUsd, OwnerId, Role, RunId,
-    RunStatus, SessionRole, Usage,
+    RunStatus, SessionRole, Timestamp, Usage,
 };
 
 /// A change of a read model.
@@ -44,6 +44,8 @@ pub enum Projection {
     },
     /// Nobody but the owner has a role. Emitted for a copy, which inherits no roles.
     Unshared,
+    /// The time of the session's first reminder changed; `None` if it has none any more.
+    Reminder(Option<Timestamp>),
     /// A model call was paid for. Not emitted for the part that a copy shares with its original, because the
     /// original paid.
     Spent {
@@ -62,9 +64,9 @@ pub enum Projection {
 
 impl Projection {
     /// Returns whether it applies in a copy under another owner, such as an import or a kept mirror, where
-    /// nobody inherits a role.
+    /// nobody inherits a role, and nobody is reminded.
     pub fn holds_in_a_copy(&self) -> bool {
-        !matches!(self, Self::Role { .. })
+        !matches!(self, Self::Role { .. } | Self::Reminder(_))
     }
 
     /// Returns the change that follows from the fact itself, without the outputs of agents.

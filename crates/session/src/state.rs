@@ -77,6 +77,8 @@ pub enum WaitKind {
     Retry,
     /// A run that goes on after a wait: if its program dies, nobody may be there who continues it.
     Resumed,
+    /// A reminder that the model set for the person: when it is due, a run begins that tells it.
+    Reminder,
     /// Something that only a newer version knows.
     Unknown,
 }
@@ -90,10 +92,10 @@ pub struct OpenWait {
     pub kind: WaitKind,
     /// The time at which it is over.
     pub due_at: Timestamp,
-    /// The call that waits; absent for other kinds.
+    /// The call that waits, or that set the reminder; absent for other kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<ToolCallId>,
-    /// The reason in the words of the model; empty for other kinds.
+    /// The reason or the reminder in the words of the model; empty for other kinds.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }

@@ -1,8 +1,8 @@
-//! Waits of a session that another program may end: calls of the tool `wait`, a model that asked to wait, and
-//! calls that were given back with a question to a person. A list of such sessions needs only their folds.
+//! Waits of a session that another program may end: calls of the tool `wait`, reminders, a model that asked to
+//! wait, and calls that were given back with a question to a person. A list of such sessions needs only their folds.
 
-use agentx_agent::{Agent, CallStage, LedgerEntry, wait};
-use agentx_types::{RunStatus, ToolCallId};
+use agentx_agent::{Agent, CallStage, LedgerEntry, ReactAgent, wait};
+use agentx_types::{RunStatus, Timestamp, ToolCallId};
 
 use crate::{OpenWait, SessionFold, WaitKind};
 
@@ -10,8 +10,15 @@ impl SessionFold {
     /// Returns the waits of the session, the earliest first.
     pub fn waits(&self) -> Vec<OpenWait> {
         let mut found: Vec<OpenWait> = self.agents().flat_map(waits_of).collect();
+        found.extend(self.agents().flat_map(reminders_of));
         found.sort_by_key(|wait| wait.due_at);
         found
+    }
+
+    /// Returns the time of the first reminder of the session.
+    pub(crate) fn next_reminder(&self) -> Option<Timestamp> {
+        let reminders = self.agents().flat_map(reminders_of);
+        reminders.map(|wait| wait.due_at).min()
     }
 
     /// Returns whether nothing happens in the session until a wait is over, or a question of a suspended call
@@ -49,6 +56,16 @@ impl SessionFold {
             .is_some_and(|run| run.status == RunStatus::AwaitingApproval && run.pending.model_call.is_none());
         is_asking && agent.condensing().is_none() && agent.calls().iter().all(may_wait)
     }
+}
+
+fn reminders_of(agent: &Agent) -> impl Iterator<Item = OpenWait> {
+    let reminders = agent.react().map(ReactAgent::reminders).unwrap_or_default();
+    reminders.iter().map(|reminder| OpenWait {
+        kind: WaitKind::Reminder,
+        due_at: reminder.due_at,
+        tool_call_id: Some(reminder.tool_call_id.clone()),
+        reason: reminder.text.clone(),
+    })
 }
 
 fn waits_of(agent: &Agent) -> Vec<OpenWait> {

@@ -1,7 +1,7 @@
 //! Waits of a session whose time is known, as its fold reports them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use agentx_session::{Derived, SessionFold, WaitKind, consequence};
+use agentx_session::{Derived, Projection, SessionFold, WaitKind, consequence};
 use agentx_testing::fixture;
 use agentx_types::*;
 use serde_json::json;
@@ -139,6 +139,39 @@ fn a_call_that_waits_is_told_with_its_time_and_its_reason() {
     let resumed: Vec<WaitKind> = world.fold.waits().iter().map(|wait| wait.kind).collect();
     assert_eq!(resumed, [WaitKind::Resumed]);
     assert!(!world.fold.only_waits());
+}
+
+#[test]
+fn a_reminder_is_told_after_its_run_and_a_list_knows_its_time() {
+    let mut world = World::asked_with(AgentConfig {
+        reminders: Some(Box::default()),
+        ..fixture::config()
+    });
+    world.model_calls(&[("c1", "remind_me", json!({"text": "call Bob", "seconds": 60}))]);
+    let due_at = Timestamp(0).after_millis(MINUTE);
+    assert!(
+        world
+            .last
+            .projections
+            .contains(&Projection::Reminder(Some(due_at))),
+        "{:?}",
+        world.last.projections
+    );
+    let waits = world.fold.waits();
+    assert_eq!((waits[0].kind, waits[0].due_at), (WaitKind::Reminder, due_at));
+    assert_eq!(waits[0].reason, "call Bob");
+    assert!(!world.fold.only_waits(), "its run goes on");
+    let is_timer = |action: &&Action| matches!(action.body, ActionBody::StartTimer(_));
+    let timer = world.last.actions.iter().find(is_timer).unwrap().clone();
+    world.now = due_at;
+    world.answers(
+        &timer,
+        TimerFired {
+            timer: Timer::Reminder,
+        },
+    );
+    assert!(world.last.projections.contains(&Projection::Reminder(None)));
+    assert!(world.fold.waits().is_empty());
 }
 
 #[test]

@@ -141,6 +141,10 @@ impl SessionLog for FaultyLog {
         self.log.under_way()
     }
 
+    fn reminding(&self) -> LogFuture<'_, Vec<(SessionId, OwnerId)>> {
+        self.log.reminding()
+    }
+
     fn resolve(&self, owner: &OwnerId, prefix: &str) -> LogFuture<'_, Vec<SessionId>> {
         self.log.resolve(owner, prefix)
     }

@@ -141,6 +141,10 @@ impl SessionLog for Wrong {
         self.0.under_way()
     }
 
+    fn reminding(&self) -> Answer<'_, Vec<(SessionId, OwnerId)>> {
+        self.0.reminding()
+    }
+
     fn delete(&self, session: &SessionId) -> Answer<'_, ()> {
         match self.1 {
             Mistake::KeepsWhatIsDeleted => {

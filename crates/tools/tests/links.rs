@@ -84,6 +84,7 @@ fn guarded(
         tool_search: None,
         ask_user: None,
         wait: false,
+        reminders: None,
         asks_at_limits: false,
         plan_mode: None,
         stuck: None,

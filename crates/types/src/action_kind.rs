@@ -55,6 +55,8 @@ pub enum Timer {
     Heartbeat,
     /// A wait of the model is over.
     Wait,
+    /// A reminder of the person is due.
+    Reminder,
     /// Something of a newer version, in a log.
     Unknown,
 }

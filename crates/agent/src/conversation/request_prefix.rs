@@ -8,7 +8,7 @@ use agentx_types::{AgentConfig, Api, ToolSpec, since};
 use super::given_context::GivenContext;
 use crate::built_in_agents;
 use crate::token_estimate::{estimate_text, estimate_tool};
-use crate::tools::{ask_user, plan_mode, recall, tool_search, wait};
+use crate::tools::{ask_user, plan_mode, recall, remind_me, tool_search, wait};
 
 /// The beginning of every request, until the configuration changes.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,9 +20,8 @@ pub(super) struct RequestPrefix {
 }
 
 impl RequestPrefix {
-    /// Makes the beginning of requests; `ask_user`, `delegate`, `present_plan`, `recall`, `find_tools` and
-    /// `wait` are among the tools if they are offered. `found` are tools of MCP servers that the model has
-    /// found, `given` the instructions of services.
+    /// Makes the beginning of requests; the machine's own tools are among the tools if they are offered.
+    /// `found` are tools of MCP servers that the model has found, `given` the instructions of services.
     pub(super) fn of(
         config: &AgentConfig,
         condensed: bool,
@@ -36,8 +35,9 @@ impl RequestPrefix {
         let ask = ask_user::offered(config);
         let plan = plan_mode::offered(config);
         let wait = wait::offered(config);
+        let remind = remind_me::offered(config);
         let delegate = built_in_agents::offered(config);
-        let own = [&recall, &find, &ask, &plan, &wait, &delegate];
+        let own = [&recall, &find, &ask, &plan, &wait, &remind, &delegate];
         let tools: Arc<[ToolSpec]> = if left_out.is_empty() && own.iter().all(|tool| tool.is_none()) {
             config.tools.clone()
         } else {
@@ -54,6 +54,7 @@ impl RequestPrefix {
                 .chain(recall)
                 .chain(plan)
                 .chain(wait)
+                .chain(remind)
                 .chain(found.cloned());
             all.filter(|tool| !left_out.contains(&tool.name)).collect()
         };

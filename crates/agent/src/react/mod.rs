@@ -13,7 +13,7 @@
 //! | [`learning`], [`known_messages`] | proposals of memories; messages and inputs, seen from outside |
 //! | [`config_change`], [`fallback`] | changes of the configuration; another model for the rest of a run |
 //! | [`condense`], [`wanted_summary`], [`counted`] | summaries; messages that are left out by their number |
-//! | [`stuck`], [`waits`] | agents that repeat themselves; calls that wait for a time |
+//! | [`stuck`], [`waits`], [`reminders`] | agents that repeat themselves; calls and persons that wait for a time |
 //! | [`stop`], [`recover`], [`unknown_outcome`] | interrupts, limits and errors; work of another process |
 //! | [`overflow`], [`repair`], [`request_now`] | requests that do not fit, are refused, or would be sent now |
 //!
@@ -54,6 +54,7 @@ mod overflow;
 mod own_tools;
 mod questions;
 mod recover;
+mod reminders;
 mod repair;
 mod request_now;
 mod script_steps;
@@ -78,6 +79,7 @@ use condense::CondenseState;
 use fallback::FallbackInUse;
 use learning::LearningWatch;
 pub use nested_calls::{NestedCall, NestedStage};
+pub use reminders::Reminder;
 use stuck::StuckWatch;
 
 use crate::conversation::Conversation;
@@ -127,6 +129,9 @@ pub struct ReactAgent {
     /// The inputs about which no model was asked yet what to remember.
     #[serde(default, skip_serializing_if = "agentx_types::is_default")]
     learning: LearningWatch,
+    /// The reminders that are not due yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    reminders: Vec<Reminder>,
 }
 
 impl ReactAgent {
@@ -147,6 +152,7 @@ impl ReactAgent {
             given_items: GivenItems::default(),
             refused: RefusedCalls::default(),
             learning: LearningWatch::default(),
+            reminders: Vec::new(),
         };
         agent.tell_initial_plan_mode();
         agent
@@ -196,7 +202,7 @@ impl ReactAgent {
                 let taken = self.lifecycle.revise(revised);
                 self.follow_input(taken, step);
             }
-            E::TimerFired(_) if self.end_wait(fact, step) => {}
+            E::TimerFired(_) if self.end_wait(fact, step) || self.end_reminder(fact, step) => {}
             E::InterruptRequested(_) | E::Interrupted(_) | E::TimerFired(_) | E::AgentClosed(_) => {
                 let max = self.config.limits.max_wall_ms;
                 let follows = self.lifecycle.on_stop_fact(fact, max, step);

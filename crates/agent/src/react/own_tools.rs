@@ -1,5 +1,5 @@
 //! The tools that the machine itself answers: `recall` and `find_tools` from its state, `ask_user` and
-//! `present_plan` by asking the person, `wait` by a timer, `delegate` by another agent ([`super::children`]).
+//! `present_plan` by asking the person, `wait` and `remind_me` by a timer, `delegate` by another agent ([`super::children`]).
 //! No effector knows them.
 
 use agentx_types::{ContentPart, RequestedCall, ToolSpec, ToolStatus, since};
@@ -12,9 +12,10 @@ use crate::tools::ask_user::ASK_USER;
 use crate::tools::delegation_tools::DELEGATE;
 use crate::tools::plan_mode::PRESENT_PLAN;
 use crate::tools::recall::RECALL;
+use crate::tools::remind_me::REMIND_ME;
 use crate::tools::tool_search::FIND_TOOLS;
 use crate::tools::wait::WAIT;
-use crate::tools::{ask_user, plan_mode, recall, tool_search, wait};
+use crate::tools::{ask_user, plan_mode, recall, remind_me, tool_search, wait};
 
 impl ReactAgent {
     /// The machine's own tool of this name, if that is on offer: `recall` only once something was condensed,
@@ -26,6 +27,7 @@ impl ReactAgent {
             ASK_USER => ask_user::offered(&self.config),
             PRESENT_PLAN => plan_mode::offered(&self.config),
             WAIT => wait::offered(&self.config),
+            REMIND_ME => remind_me::offered(&self.config),
             DELEGATE => built_in_agents::offered(&self.config),
             _ => None,
         };
@@ -37,7 +39,7 @@ impl ReactAgent {
     /// Answers a call of one of the machine's own tools, or asks the person; `None` for any other call and
     /// for `delegate`. An `Err` is the message to the model about its arguments.
     pub(super) fn answer_by_itself(
-        &self,
+        &mut self,
         call: &RequestedCall,
         step: &mut RunStep<'_>,
     ) -> Option<Result<CallStage, String>> {
@@ -45,6 +47,7 @@ impl ReactAgent {
         let found = match call.name.as_str() {
             ASK_USER | PRESENT_PLAN => return Some(self.ask_person(call, step)),
             WAIT => return Some(self.begin_wait(call, step)),
+            REMIND_ME => return Some(self.set_reminder(call, step)),
             DELEGATE => return None,
             FIND_TOOLS => tool_search::answer(&self.config, &call.input),
             _ => recall::answer(
@@ -66,6 +69,7 @@ impl ReactAgent {
         names.extend(self.own_tool(ASK_USER).map(|_| ASK_USER));
         names.extend(self.own_tool(PRESENT_PLAN).map(|_| PRESENT_PLAN));
         names.extend(self.own_tool(WAIT).map(|_| WAIT));
+        names.extend(self.own_tool(REMIND_ME).map(|_| REMIND_ME));
         names.extend(self.own_tool(DELEGATE).map(|_| DELEGATE));
         names.extend(recall.then_some(RECALL));
         names.extend(searches.then_some(FIND_TOOLS));

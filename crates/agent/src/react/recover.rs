@@ -17,6 +17,7 @@
 //! | proposals of memories | a new request with the next run |
 //! | a question | nothing: it stays open |
 //! | a wait for a time | a timer for the rest; none is left of a wait that is due |
+//! | a reminder | a timer for the rest, or the message that it is due |
 //! | a child's work | the child itself |
 //! | a run that was being stopped | answers to its calls, and its end |
 
@@ -53,6 +54,7 @@ impl ReactAgent {
     pub(super) fn on_copied(&mut self, why: &str, hold: bool, step: &mut RunStep<'_>) {
         self.forget_condensing();
         self.learning = LearningWatch::default();
+        self.reminders.clear();
         let Some(asked_model) = self.lifecycle.copied(why, hold) else {
             return;
         };
@@ -117,6 +119,7 @@ impl ReactAgent {
         self.note_jobs(&attached.ended, step);
         let Some(run) = self.lifecycle.active() else {
             self.condense_as_wanted(step);
+            self.take_up_reminders(step);
             return;
         };
         run.on_takeover(step.at);
@@ -152,6 +155,7 @@ impl ReactAgent {
         } else {
             self.proceed(step);
         }
+        self.take_up_reminders(step);
     }
 
     /// Tells the model, with its next call, which of its background commands are gone. Those that belong to a

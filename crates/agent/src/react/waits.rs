@@ -21,7 +21,7 @@ use crate::run_lifecycle::RunStep;
 use crate::tools::wait;
 
 /// Milliseconds by which a timer may fire early without being started again: clocks are corrected.
-const EARLY_MS: u64 = 1_000;
+pub(super) const EARLY_MS: u64 = 1_000;
 
 impl ReactAgent {
     /// Lets a call wait. An `Err` is the message to the model about its arguments.
@@ -100,6 +100,6 @@ impl ReactAgent {
 }
 
 /// Milliseconds until `due_at`, rounded up, so that a timer of this length is not early.
-fn millis_until(due_at: Timestamp, now: Timestamp) -> u64 {
+pub(super) fn millis_until(due_at: Timestamp, now: Timestamp) -> u64 {
     Timestamp(due_at.0.saturating_add(999)).millis_since(now)
 }

@@ -9,6 +9,7 @@ pub(crate) mod nearest_argument;
 pub(crate) mod own_tool_specs;
 pub mod plan_mode;
 pub(crate) mod recall;
+pub mod remind_me;
 pub(crate) mod tool_ranking;
 pub mod tool_search;
 pub mod wait;

@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 /// The tool that waits.
 pub const WAIT: &str = "wait";
 /// Maximum length of a wait, in seconds.
-pub const LONGEST_WAIT_SECONDS: u64 = 31 * 24 * 3_600;
+pub const LONGEST_WAIT_SECONDS: u64 = 31 * DAY;
+/// The seconds of a day.
+const DAY: u64 = 24 * 3_600;
 /// Maximum number of characters of a reason that lists show.
 const SHOWN_REASON_CHARS: usize = 200;
 
@@ -46,35 +48,53 @@ pub fn tool() -> ToolSpec {
 /// | both, or neither | `Err` |
 /// | any other | `Err` that says what is allowed |
 pub(crate) fn due_at(input: &Value, now: Timestamp) -> Result<Timestamp, String> {
+    let until = TimeArgument {
+        key: "until",
+        longest_days: LONGEST_WAIT_SECONDS / DAY,
+    };
+    time_in(input, now, until)
+}
+
+/// An argument that names a time, beside `seconds`.
+#[derive(Clone, Copy)]
+pub(crate) struct TimeArgument {
+    /// Its name.
+    pub(crate) key: &'static str,
+    /// Maximum number of days until the time.
+    pub(crate) longest_days: u64,
+}
+
+/// Reads the time in the arguments of a call: `seconds`, or a time with its offset. An `Err` is the message to
+/// the model about them.
+pub(crate) fn time_in(input: &Value, now: Timestamp, argument: TimeArgument) -> Result<Timestamp, String> {
+    let TimeArgument { key, longest_days } = argument;
+    let longest = longest_days * DAY;
     let given = |key: &str| input.get(key).filter(|value| !value.is_null());
-    match (given("seconds"), given("until")) {
+    match (given("seconds"), given(key)) {
         (Some(seconds), None) => {
-            let seconds = seconds
-                .as_u64()
-                .filter(|seconds| (1..=LONGEST_WAIT_SECONDS).contains(seconds));
-            let millis = seconds.map(|seconds| seconds * 1_000).ok_or_else(|| {
-                format!("`seconds` has to be a whole number from 1 to {LONGEST_WAIT_SECONDS}.")
-            })?;
+            let seconds = seconds.as_u64().filter(|seconds| (1..=longest).contains(seconds));
+            let millis = seconds
+                .map(|seconds| seconds * 1_000)
+                .ok_or_else(|| format!("`seconds` has to be a whole number from 1 to {longest}."))?;
             Ok(now.after_millis(millis))
         }
-        (None, Some(until)) => {
-            let until = until
-                .as_str()
-                .and_then(Timestamp::from_rfc3339)
-                .ok_or("`until` has to be a time with its offset, such as 2026-11-30T08:00:00+01:00.")?;
-            if until <= now {
-                return Err(format!("`until` is over: it is {} now.", now.rfc3339()));
+        (None, Some(time)) => {
+            let time = time.as_str().and_then(Timestamp::from_rfc3339).ok_or_else(|| {
+                format!("`{key}` has to be a time with its offset, such as 2026-11-30T08:00:00+01:00.")
+            })?;
+            if time <= now {
+                return Err(format!("`{key}` is over: it is {} now.", now.rfc3339()));
             }
-            if until.millis_since(now) > LONGEST_WAIT_SECONDS * 1_000 {
+            if time.millis_since(now) > longest * 1_000 {
                 return Err(format!(
-                    "`until` is more than 31 days away: it is {} now.",
+                    "`{key}` is more than {longest_days} days away: it is {} now.",
                     now.rfc3339()
                 ));
             }
-            Ok(until)
+            Ok(time)
         }
-        (Some(_), Some(_)) => Err("Give `seconds` or `until`, not both.".to_owned()),
-        (None, None) => Err("Give `seconds` or `until`.".to_owned()),
+        (Some(_), Some(_)) => Err(format!("Give `seconds` or `{key}`, not both.")),
+        (None, None) => Err(format!("Give `seconds` or `{key}`.")),
     }
 }
 

@@ -74,6 +74,8 @@ mod recovery;
 mod refused_place;
 #[cfg(test)]
 mod refused_tools;
+#[cfg(test)]
+mod reminders;
 mod repair;
 #[cfg(test)]
 mod rules;

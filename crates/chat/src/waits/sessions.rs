@@ -48,9 +48,18 @@ fn row(of: &SessionWaits, wait: &OpenWait, now: Timestamp) -> Vec<String> {
     vec![
         of.session.session_id.to_string(),
         due(wait.due_at, now),
-        visible(wait_reason(wait)),
+        what(wait),
         visible(&of.session.title),
     ]
+}
+
+/// Returns what is waited for, as people read it.
+fn what(wait: &OpenWait) -> String {
+    let reason = visible(wait_reason(wait));
+    match wait.kind {
+        WaitKind::Reminder => format!("reminder: {reason}"),
+        _ => reason,
+    }
 }
 
 fn object(of: &SessionWaits, wait: &OpenWait) -> Value {
@@ -71,6 +80,7 @@ fn wait_reason(wait: &OpenWait) -> &str {
         WaitKind::Call if wait.reason.is_empty() => "the agent waits",
         WaitKind::Call => &wait.reason,
         WaitKind::Retry => "the next attempt to ask the model",
+        WaitKind::Reminder => &wait.reason,
         WaitKind::Resumed => "the rest of a run after a wait",
         WaitKind::Unknown => "something that this version does not know",
     }

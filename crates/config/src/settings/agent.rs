@@ -5,9 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentx_agent::ask_user::ASK_USER;
+use agentx_agent::remind_me::REMIND_ME;
 use agentx_agent::wait::WAIT;
 use agentx_agent::{BUILT_IN_AGENTS, DELEGATE};
-use agentx_types::{Access, AgentConfig, ModelSpec, Rule, RuleEffect, SCRIPTED_MODEL, ToolSpec, nearest};
+use agentx_types::{
+    Access, AgentConfig, ModelSpec, ReminderSettings, Rule, RuleEffect, SCRIPTED_MODEL, ToolSpec, nearest,
+};
 
 use crate::folders::folder::FolderTrust;
 use crate::models::provider_settings::ProviderSettings;
@@ -185,12 +188,25 @@ impl Settings {
             ask_user: self.ask_user.filter(|_| self.tools.offers(ASK_USER)),
             built_in_agents: self.built_in_agents(),
             wait: self.tools.asks_for(WAIT) && self.tools.offers(WAIT),
+            reminders: self.reminders(),
             ..AgentConfig::with_defaults(model)
         }
     }
 }
 
 impl Settings {
+    /// The setting of `remind_me`, with the person's time zone; `None` while the tool is off.
+    fn reminders(&self) -> Option<Box<ReminderSettings>> {
+        let is_on = self.tools.asks_for(REMIND_ME) && self.tools.offers(REMIND_ME);
+        let system = || jiff::tz::TimeZone::system().iana_name().map(str::to_owned);
+        let zone = self.context.time_zone.clone();
+        is_on.then(|| {
+            Box::new(ReminderSettings {
+                time_zone: zone.or_else(system).unwrap_or_default(),
+            })
+        })
+    }
+
     /// The names of the built-in agents to which the agent may delegate work; none if `delegate` is off.
     fn built_in_agents(&self) -> Vec<String> {
         let offered = BUILT_IN_AGENTS.iter().filter(|_| self.tools.offers(DELEGATE));

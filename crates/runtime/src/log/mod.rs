@@ -104,6 +104,12 @@ pub trait SessionLog: BlobStore {
     /// Returns an error if the store cannot be read.
     fn under_way(&self) -> BoxFuture<'_, Result<Vec<(SessionId, OwnerId)>, LogError>>;
 
+    /// Sessions of every owner with a reminder, as the last [`Projection::Reminder`] of each says.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    fn reminding(&self) -> BoxFuture<'_, Result<Vec<(SessionId, OwnerId)>, LogError>>;
+
     /// Removes a session from lists. Its events are removed when nothing refers to them any more.
     ///
     /// # Errors

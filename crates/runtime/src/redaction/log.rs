@@ -99,6 +99,10 @@ impl SessionLog for RedactingLog {
         self.log.under_way()
     }
 
+    fn reminding(&self) -> BoxFuture<'_, Result<Vec<(SessionId, OwnerId)>, LogError>> {
+        self.log.reminding()
+    }
+
     fn delete(&self, session: &SessionId) -> BoxFuture<'_, Result<(), LogError>> {
         self.log.delete(session)
     }

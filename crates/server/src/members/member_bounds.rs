@@ -172,6 +172,7 @@ impl MemberBounds {
             answer_schema: _,
             ask_user: _,
             wait: _,
+            reminders: _,
             // A run in the session of a member ends at its limits: nobody is asked.
             asks_at_limits: _,
             stuck: _,

@@ -81,6 +81,7 @@ pub(super) fn config() -> AgentConfig {
         tool_search: None,
         ask_user: None,
         wait: false,
+        reminders: None,
         asks_at_limits: false,
         plan_mode: None,
         stuck: None,

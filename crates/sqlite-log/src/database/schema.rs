@@ -138,7 +138,7 @@ fn set_up(connection: &mut Connection, options: &LogOptions, place: &DatabaseFil
 }
 
 /// A database of this format from before sessions could be shared has no table for roles, and an early one no
-/// table for estimates and unknown prices. If it can only be read, only owners have a role, and these are
+/// table for estimates, unknown prices and reminders. If it can only be read, only owners have a role, and these are
 /// unknown.
 fn add_later_tables(connection: &Connection, place: &DatabaseFile) {
     let added = connection.execute_batch(
@@ -147,10 +147,11 @@ fn add_later_tables(connection: &Connection, place: &DatabaseFile) {
          CREATE TABLE IF NOT EXISTS estimated (session INTEGER NOT NULL, seq INTEGER NOT NULL, tokens INTEGER NOT NULL,
            PRIMARY KEY (session, seq)) WITHOUT ROWID;
          CREATE TABLE IF NOT EXISTS unpriced (session INTEGER NOT NULL, seq INTEGER NOT NULL, tokens INTEGER NOT NULL,
-           PRIMARY KEY (session, seq)) WITHOUT ROWID",
+           PRIMARY KEY (session, seq)) WITHOUT ROWID;
+         CREATE TABLE IF NOT EXISTS reminders (session INTEGER PRIMARY KEY, due_at INTEGER NOT NULL)",
     );
     if let Err(error) = added {
-        tracing::warn!(path = place.path(), %error, "there is no table for roles and estimates");
+        tracing::warn!(path = place.path(), %error, "there is no table for roles, estimates and reminders");
     }
 }
 

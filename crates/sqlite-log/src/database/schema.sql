@@ -107,6 +107,12 @@ CREATE TABLE unpriced (
   PRIMARY KEY (session, seq)
 ) WITHOUT ROWID;
 
+-- The first reminder of a session that has one, and the time at which it is due.
+CREATE TABLE reminders (
+  session INTEGER PRIMARY KEY,
+  due_at INTEGER NOT NULL
+);
+
 -- What others than the owner may do in a session.
 CREATE TABLE roles (
   person TEXT NOT NULL,

@@ -27,11 +27,7 @@ use crate::database::pool::Readers;
 use crate::database::same_file::SameFile;
 use crate::database::schema::{self, Location};
 use crate::error::{DatabaseFile, Fault};
-use crate::read::events_hash;
-use crate::read::scan;
-use crate::read::spending;
-use crate::read::stored_rows;
-use crate::read::verify;
+use crate::read::{events_hash, scan, spending, stored_rows, verify};
 use crate::write::adopt;
 use crate::write::redact;
 use crate::write::sessions;
@@ -308,6 +304,10 @@ impl SessionLog for SqliteLog {
 
     fn under_way(&self) -> BoxFuture<'_, Result<Vec<(SessionId, OwnerId)>, LogError>> {
         Box::pin(self.read_with(sessions::under_way))
+    }
+
+    fn reminding(&self) -> BoxFuture<'_, Result<Vec<(SessionId, OwnerId)>, LogError>> {
+        Box::pin(self.read_with(sessions::reminding))
     }
 
     fn resolve(&self, owner: &OwnerId, prefix: &str) -> BoxFuture<'_, Result<Vec<SessionId>, LogError>> {

@@ -21,6 +21,10 @@ pub(super) const PROMISES: &[(&str, ContractCheck)] = &[
         |store| Box::pin(under_way(store)),
     ),
     (
+        "`reminding` has the sessions of every owner that have a reminder",
+        |store| Box::pin(reminding(store)),
+    ),
+    (
         "`resolve` has the ids of the owner's sessions that begin with the prefix, at most 10",
         |store| Box::pin(resolved(store)),
     ),
@@ -111,6 +115,30 @@ async fn under_way(store: TestedLog) -> CheckResult {
         (SessionId::new("ses_3"), owner("own_2")),
     ]);
     same("under_way", found, expected)
+}
+
+async fn reminding(store: TestedLog) -> CheckResult {
+    let soon = Some(Timestamp(9_000));
+    for (id, whose, changes) in [
+        ("ses_1", OWNER, vec![soon]),
+        ("ses_2", OWNER, vec![soon, None]),
+        ("ses_3", "own_2", vec![None, soon]),
+        ("ses_4", OWNER, vec![]),
+    ] {
+        let new = NewLog::new(id, whose, MADE, "/work");
+        works("create", store.0.create(new).await)?;
+        let writer = store.attach(id).await?;
+        let changes = changes.into_iter().map(Projection::Reminder).collect();
+        let batch = batch(facts(id, 1..=1)).with_projections(changes);
+        store.append(&writer, batch).await?;
+    }
+    let found = works("reminding", store.0.reminding().await)?;
+    let found: BTreeSet<_> = found.into_iter().collect();
+    let expected = BTreeSet::from([
+        (SessionId::new("ses_1"), owner(OWNER)),
+        (SessionId::new("ses_3"), owner("own_2")),
+    ]);
+    same("reminding", found, expected)
 }
 
 async fn resolved(store: TestedLog) -> CheckResult {

@@ -14,7 +14,7 @@ pub use routing::*;
 pub use crate::since::RULES_VERSION;
 use crate::{
     AnswerSchema, ApprovalMode, AskUser, Condensing, ContextSource, Guard, LearningSettings, ModelParams,
-    ModelSpec, SecuritySettings, StuckSettings, TextOrigin, ToolSearch, ToolSpec,
+    ModelSpec, ReminderSettings, SecuritySettings, StuckSettings, TextOrigin, ToolSearch, ToolSpec,
 };
 
 /// Maximum depth of nested agents below the root agent: those of files, and those that scripts create.
@@ -103,6 +103,10 @@ pub struct AgentConfig {
     /// Whether the agent has the tool `wait`, which suspends its run until a time; `false` in older logs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wait: bool,
+    /// The setting of the tool `remind_me`, which sets reminders for the person; `None` if the agent lacks it,
+    /// and in older logs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reminders: Option<Box<ReminderSettings>>,
     /// Whether a run at a limit of rounds, tokens or cost asks a person; `false` in older logs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asks_at_limits: bool,
@@ -170,6 +174,7 @@ impl AgentConfig {
             answer_schema: None,
             ask_user: None,
             wait: false,
+            reminders: None,
             asks_at_limits: false,
             plan_mode: None,
             stuck: None,

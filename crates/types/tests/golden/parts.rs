@@ -365,6 +365,9 @@ fn childless() -> AgentConfig {
         answer_schema: None,
         ask_user: Some(AskUser::Decide),
         wait: true,
+        reminders: Some(Box::new(ReminderSettings {
+            time_zone: "Europe/Berlin".into(),
+        })),
         asks_at_limits: true,
         plan_mode: Some(true),
         stuck: Some(StuckSettings::default()),
@@ -413,6 +416,7 @@ pub(crate) fn small_config() -> AgentConfig {
         tool_search: None,
         ask_user: None,
         wait: false,
+        reminders: None,
         asks_at_limits: false,
         plan_mode: None,
         stuck: None,

@@ -38,7 +38,7 @@ words! {
     ActionKind {
         CallModel, Condense, BuildContext, AssessRisk, ProposeMemories, CallTool, AnswerCall, CheckAnswer, StartTimer, Cancel, DecideInnerCall, Report, SpawnAgent, SendInput, InterruptAgent, CloseAgent, Unknown,
     }
-    Timer { RunLimit, Heartbeat, Wait, Unknown }
+    Timer { RunLimit, Heartbeat, Wait, Reminder, Unknown }
     AgentKind { React, Match, Unknown }
     ApprovalMode { Ask, AcceptEdits, Auto, Deny }
     AskUser { Decide, Wait }

@@ -2,6 +2,7 @@
 //! keeps every promise of [`SessionLog`] except those of a disk: it has no stored rows, and it is dropped
 //! with its last handle. Only memory bounds it.
 
+mod named_blobs;
 mod search;
 mod spent;
 mod stored;
@@ -222,6 +223,13 @@ impl SessionLog for MemoryLog {
         let shared = self.lock();
         let runs = shared.sessions.values().filter(|stored| stored.is_under_way());
         let found = runs.map(|stored| (stored.id().clone(), stored.owner().clone()));
+        ready(Ok(found.collect()))
+    }
+
+    fn reminding(&self) -> LogFuture<'_, Vec<(SessionId, OwnerId)>> {
+        let shared = self.lock();
+        let found = shared.sessions.values().filter(|stored| stored.has_reminder());
+        let found = found.map(|stored| (stored.id().clone(), stored.owner().clone()));
         ready(Ok(found.collect()))
     }
 

@@ -8,16 +8,15 @@ use std::sync::Arc;
 
 use agentx_session::{Digest, Fact, Projection};
 use agentx_types::{
-    AgentStateId, BlobId, Envelope, MessageId, NanoUsd, OwnerId, Role, SessionId, SessionRole, Usage,
+    AgentStateId, BlobId, Envelope, MessageId, NanoUsd, OwnerId, Role, SessionId, SessionRole, Timestamp,
+    Usage,
 };
 
+use super::named_blobs::blobs_named;
 use crate::log::titles::{is_own_command, title_from};
 use crate::log::writing::{Batch, NewLog, Writer};
 use crate::log_error::LogError;
 use crate::session_lists::{SessionInfo, VerifyReport, WriterInfo};
-
-/// The prefix of a blob's id, and the number of hexadecimal digits after it.
-const BLOB: (&[u8], usize) = (b"b3_", 64);
 
 /// A session.
 #[derive(Clone)]
@@ -33,6 +32,8 @@ pub(super) struct StoredSession {
     /// The model calls that were paid for, by the event that recorded the payment.
     spent: BTreeMap<u64, PaidCall>,
     roles: BTreeMap<OwnerId, SessionRole>,
+    /// The time of the first reminder, if there is one.
+    reminder: Option<Timestamp>,
     /// Counts the writers, from 1.
     epoch: u64,
     /// The writer holds a second reference.
@@ -72,6 +73,7 @@ impl StoredSession {
             messages: Vec::new(),
             spent: BTreeMap::new(),
             roles: BTreeMap::new(),
+            reminder: None,
             epoch: 0,
             held: Arc::default(),
         }
@@ -133,6 +135,10 @@ impl StoredSession {
 
     pub(super) fn is_under_way(&self) -> bool {
         self.info.status.is_some_and(|status| !status.is_final())
+    }
+
+    pub(super) fn has_reminder(&self) -> bool {
+        self.reminder.is_some()
     }
 
     pub(super) fn role_of(&self, person: &OwnerId) -> Option<SessionRole> {
@@ -280,6 +286,7 @@ impl StoredSession {
                 }
             },
             Projection::Unshared => self.roles.clear(),
+            Projection::Reminder(due_at) => self.reminder = due_at,
             // A kind that a later version adds does not concern the data here.
             _ => {}
         }
@@ -385,16 +392,4 @@ fn wrong(what: String) -> LogError {
         path: "the session log in memory".into(),
         what,
     }
-}
-
-/// The ids of blobs in an event; text that looks like one counts.
-fn blobs_named(fact: &Fact) -> Vec<BlobId> {
-    let payload = fact.payload_json();
-    let (begins, digits) = BLOB;
-    let whole = begins.len() + digits;
-    let ids = payload.windows(whole).filter(|window| {
-        let (kind, hash) = window.split_at(begins.len());
-        kind == begins && hash.iter().all(u8::is_ascii_hexdigit)
-    });
-    ids.map(|id| BlobId::new(String::from_utf8_lossy(id))).collect()
 }
