@@ -238,6 +238,52 @@ async fn an_agent_waits_only_if_the_settings_turn_that_on() {
     });
 }
 
+/// A model that sets a reminder in so many seconds, and tells it when it is due.
+async fn model_that_reminds(seconds: u64) -> StrictServer {
+    let answer = move |body: &Value| {
+        let body = body.to_string();
+        if body.contains("reminders that the user asked for are due") {
+            return ModelAnswer::text("Call Bob!");
+        }
+        if body.contains("You get a message then") {
+            return ModelAnswer::text("I will remind you.");
+        }
+        ModelAnswer::default().then(AnswerPart::Call {
+            id: "call_1".into(),
+            name: "remind_me".into(),
+            input: json!({ "text": "call Bob", "seconds": seconds }),
+        })
+    };
+    StrictServer::chat(ChatServer::new(Dialect::LlamaCpp), answer).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reminder_of_a_session_that_is_over_is_told_once() {
+    let server = model_that_reminds(3).await;
+    tokio::task::block_in_place(|| {
+        let sandbox = Sandbox::new();
+        sandbox.config(&format!(
+            "providers:\n  mine: {{base_url: '{}/v1', auth: none}}\nmodels:\n  m: {{provider: mine}}\nmodel: m\n\
+             tools: {{optional: [remind_me]}}\n",
+            server.url()
+        ));
+        let ran = sandbox.run(&["run", "remind me to call Bob"]);
+        assert_eq!(ran.code, Some(0), "the run does not wait: {ran}");
+        assert!(ran.stdout.contains("I will remind you."), "{ran}");
+        let listed = waits(&sandbox);
+        assert_eq!(listed.len(), 1, "{listed:?}");
+        assert_eq!(
+            (&listed[0]["kind"], &listed[0]["reason"]),
+            (&json!("reminder"), &json!("call Bob"))
+        );
+        race(&sandbox, &["waits", "run", "--until-empty", "--for", "1m"]);
+        let facts = facts(&sandbox);
+        assert_eq!(facts.matches("\"event\":\"run_finished\"").count(), 2, "{facts}");
+        assert!(facts.contains("Call Bob!"), "{facts}");
+        assert_eq!(waits(&sandbox), Vec::<Value>::new());
+    });
+}
+
 /// Adds a schedule that has been due since the first of January, as if it had been made two years ago.
 fn due_schedule(sandbox: &Sandbox) {
     let added: Ran = sandbox.run(&[

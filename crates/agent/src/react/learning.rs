@@ -24,6 +24,9 @@ use super::ReactAgent;
 use crate::learning_request::{SaidLine, Speaker, request};
 use crate::run_lifecycle::RunStep;
 
+/// The number of requests about the same inputs that may be lost with their programs. Each was paid.
+const LOST: u32 = 3;
+
 /// The owner's inputs that no model was asked about yet, and the request that is not answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LearningWatch {
@@ -34,6 +37,9 @@ pub(super) struct LearningWatch {
     /// The request that is awaited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     under_way: Option<OpenLearning>,
+    /// The number of requests whose programs ended before the answer, since the last answer.
+    #[serde(default, skip_serializing_if = "agentx_types::is_default")]
+    lost: u32,
 }
 
 /// A request that is awaited.
@@ -47,10 +53,16 @@ struct OpenLearning {
 }
 
 impl LearningWatch {
-    /// Forgets the request of another process, whose answer cannot come any more. Its inputs stay, so that
-    /// the next run asks about them again.
+    /// Forgets the request of another process, whose answer cannot come any more. The next run asks about its
+    /// inputs again, unless that was lost several times.
     pub(super) fn forget_request(&mut self) {
-        self.under_way = None;
+        let Some(open) = self.under_way.take() else {
+            return;
+        };
+        self.lost += 1;
+        if self.lost >= LOST {
+            self.settle(&open);
+        }
     }
 
     /// Notes that the awaited request has its answer.
@@ -59,6 +71,7 @@ impl LearningWatch {
         if open.reflect {
             self.talked = self.inputs.len();
         }
+        self.lost = 0;
     }
 
     /// Returns the event of an input, if nothing was asked about it yet.

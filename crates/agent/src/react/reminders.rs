@@ -80,7 +80,7 @@ impl ReactAgent {
             reminder.action_id = start(&reminder.tool_call_id, reminder.due_at, step);
         } else {
             let reminder = self.reminders.remove(place);
-            self.remind(&reminder, step);
+            self.remind(&[reminder], step);
         }
         true
     }
@@ -93,21 +93,29 @@ impl ReactAgent {
         for reminder in &mut self.reminders {
             reminder.action_id = start(&reminder.tool_call_id, reminder.due_at, step);
         }
-        for reminder in &due {
-            self.remind(reminder, step);
-        }
+        self.remind(&due, step);
     }
 
-    /// Has the model tell the person: in the run in progress, or in one of its own.
-    fn remind(&mut self, reminder: &Reminder, step: &mut RunStep<'_>) {
-        let text = format!(
-            "[A reminder that the user asked for is due (set for {}, and it is {} now): {}. Tell them so in their language, and do nothing else.]",
-            reminder.due_at.rfc3339(),
-            step.at.rfc3339(),
-            reminder.text
+    /// Has the model tell the person about reminders that are due: in the run in progress, or in one of its
+    /// own. All of them are one message, because a fact opens at most one run.
+    fn remind(&mut self, due: &[Reminder], step: &mut RunStep<'_>) {
+        let Some(first) = due.first() else {
+            return;
+        };
+        let mut text = format!(
+            "[It is {} now, and reminders that the user asked for are due:",
+            step.at.rfc3339()
         );
+        for reminder in due {
+            text.push_str(&format!(
+                "\n- {} (set for {})",
+                reminder.text,
+                reminder.due_at.rfc3339()
+            ));
+        }
+        text.push_str("\nTell the user, in their language, and do nothing else because of them.]");
         let message = Message {
-            message_id: MessageId::with_suffix(format_args!("reminder_{}", reminder.tool_call_id)),
+            message_id: MessageId::with_suffix(format_args!("reminder_{}", first.tool_call_id)),
             role: Role::User,
             content: vec![ContentPart::text(text)],
             by: None,

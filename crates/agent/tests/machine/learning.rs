@@ -217,6 +217,26 @@ fn another_process_asks_again_with_the_next_run_and_a_late_answer_is_ignored() {
 }
 
 #[test]
+fn a_request_that_is_lost_three_times_is_not_made_again() {
+    let mut session = learns(1, 0);
+    session.turn("one");
+    for (lost, text) in ["two", "three", "four"].into_iter().enumerate() {
+        session.say(text);
+        let asked = session.proposing()[0].1.request.messages[0].text();
+        assert!(asked.contains("person: one"), "{lost}: {asked}");
+        session.restart();
+        session.answer("done");
+    }
+    session.say("five");
+    let asked = session.proposing()[0].1.request.messages[0].text();
+    assert!(
+        asked.contains("person: four") && !asked.contains("person: one"),
+        "{asked}"
+    );
+    session.check_replay();
+}
+
+#[test]
 fn a_fork_does_not_ask_about_what_its_original_has() {
     let mut session = learns(1, 0);
     session.turn("one");

@@ -113,6 +113,25 @@ fn another_program_waits_for_the_rest_and_tells_at_once_what_is_due() {
 }
 
 #[test]
+fn reminders_that_are_due_together_are_told_in_one_run() {
+    let mut session = Session::started_with_rules(RULES_VERSION, |config| {
+        config.reminders = Some(Box::default());
+    });
+    session.calls(&[
+        ("c1", "remind_me", json!({"text": "call Bob", "seconds": 60})),
+        ("c2", "remind_me", json!({"text": "buy tea", "seconds": 90})),
+    ]);
+    session.answer("I will remind you.");
+    session.time_passes(3_600_000);
+    session.restart();
+    let told = last(&session);
+    assert!(told.contains("call Bob") && told.contains("buy tea"), "{told}");
+    session.answer("Call Bob and buy tea!");
+    assert_eq!(session.ends_of_runs().len(), 2);
+    session.check_replay();
+}
+
+#[test]
 fn a_program_that_dies_while_it_tells_a_reminder_leaves_the_run_to_the_next() {
     let mut session = reminding();
     fires_after(&mut session, 60_000);
