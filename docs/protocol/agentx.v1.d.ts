@@ -541,6 +541,7 @@ export type EnvironmentEvent =
   | { event: "condense_requested"; payload: CondenseRequested }
   | { event: "context_built"; payload: ContextBuilt }
   | { event: "risk_assessed"; payload: RiskAssessed }
+  | { event: "memories_proposed"; payload: MemoriesProposed }
   | { event: "context_condensed"; payload: ContextCondensed }
   | { event: "condensing_failed"; payload: CondensingFailed }
   | { event: "context_restored"; payload: ContextRestored }
@@ -893,7 +894,7 @@ export interface ActionStarted {
 }
 
 /** The kinds of actions. */
-export type ActionKind = "call_model" | "condense" | "build_context" | "assess_risk" | "call_tool" | "answer_call" | "check_answer" | "start_timer" | "cancel" | "decide_inner_call" | "report" | "spawn_agent" | "send_input" | "interrupt_agent" | "close_agent" | "unknown";
+export type ActionKind = "call_model" | "condense" | "build_context" | "assess_risk" | "propose_memories" | "call_tool" | "answer_call" | "check_answer" | "start_timer" | "cancel" | "decide_inner_call" | "report" | "spawn_agent" | "send_input" | "interrupt_agent" | "close_agent" | "unknown";
 
 /** Output of a tool while it runs. */
 export interface ToolOutputChunk {
@@ -1167,7 +1168,7 @@ export interface TimerFired {
 }
 
 /** The purpose of a timer. */
-export type Timer = "run_limit" | "heartbeat" | "wait" | "unknown";
+export type Timer = "run_limit" | "heartbeat" | "wait" | "reminder" | "unknown";
 
 /** A session begins. The envelope's `agent_state_id` is its first agent. */
 export interface SessionOpened {
@@ -1236,6 +1237,11 @@ export interface AgentConfig {
   ask_user?: AskUser | null;
   /** Whether the agent has the tool `wait`, which suspends its run until a time; `false` in older logs. */
   wait?: boolean;
+  /**
+   * The setting of the tool `remind_me`, which sets reminders for the person; `None` if the agent lacks it,
+   * and in older logs.
+   */
+  reminders?: ReminderSettings | null;
   /** Whether a run at a limit of rounds, tokens or cost asks a person; `false` in older logs. */
   asks_at_limits?: boolean;
   /** The conditions under which the agent counts as stuck in a loop; `None` if never, and in older logs. */
@@ -1247,6 +1253,11 @@ export interface AgentConfig {
   plan_mode?: boolean | null;
   /** Sources of context for each run, such as `memory`; none in older logs and for agents that it makes. */
   context_sources?: ContextSource[];
+  /**
+   * The times at which memories are proposed; `None` for never, in older logs, and for agents that it
+   * makes.
+   */
+  learning?: LearningSettings | null;
   /**
    * Whether text from the web has entered the conversation ([`TextOrigin::Web`]), for rules about it. The
    * agent sets it when it gets such a result; `false` in logs older than this field.
@@ -1537,6 +1548,12 @@ export interface ToolSearch {
 /** The behaviour if nobody can answer a question of the model. */
 export type AskUser = "decide" | "wait";
 
+/** The setting of the tool `remind_me`. */
+export interface ReminderSettings {
+  /** The name of the person's time zone, such as `Europe/Berlin`; empty if it is not known. */
+  time_zone?: string;
+}
+
 /** The settings of the stuck detector. An agent without them is never stuck. */
 export interface StuckSettings {
   /** The rules that apply. */
@@ -1560,6 +1577,17 @@ export interface ContextSource {
   name: string;
   /** The maximum size of what it gives for one run, in tokens, which the service estimates. */
   max_tokens: number;
+}
+
+/** The times at which an agent has proposals made for the memory of its person. */
+export interface LearningSettings {
+  /**
+   * The number of inputs of the owner after which a model is asked what to remember of them, at most
+   * 1,000; 0 for never.
+   */
+  threshold_turns: number;
+  /** The number of inputs after which it is also asked to reflect on the conversation; 0 for never. */
+  reflect_turns?: number;
 }
 
 /** The analyzers of an agent, and the decisions that follow from their verdicts. */
@@ -1891,6 +1919,16 @@ export interface RiskAssessed {
 
 /** The decision that an analyzer proposes, if it is a judge. They are ordered: the strictest is the last. */
 export type JudgeDecision = "allow" | "ask" | "refuse";
+
+/** A model was asked what to remember, or could not be. The `cause` is the action that asked for it. */
+export interface MemoriesProposed {
+  /** The new proposals, each with its origin. */
+  items?: ContextItem[];
+  /** The reason why there are none, or not all, for people. */
+  problem?: string | null;
+  /** The cost of the answer. */
+  bill?: EffectBill | null;
+}
 
 /** A range of the conversation is represented by a summary; the range itself stays in the log. */
 export interface ContextCondensed {
@@ -2344,6 +2382,7 @@ export type ContextChange =
   | { tools_left_out: { tools: string[] } }
   | { cut: { window: number; assumed: number } }
   | { built: { source: string; items?: ContextItem[]; problem?: string | null } }
+  | { proposed: { items?: ContextItem[]; problem?: string | null } }
   | { fell_back: { from: string; to: string; code: string; message: string; unpriced?: boolean } }
   | { shortened: { window: number } }
   | { window_guessed: { window: number; before: number; fixed?: boolean } };
