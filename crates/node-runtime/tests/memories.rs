@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use agentx_bus::{KeyPattern, Reactor, ReactorFailure, ReactorTask, Restart, Serve};
 use agentx_config::{ConfigPaths, LoadRequest, Settings, load};
-use agentx_memory::{MEMORY_SOURCE, NewMemory};
+use agentx_memory::{MEMORY_SOURCE, MemoryState, NewMemory};
 use agentx_node_runtime::{NodeRuntime, open_memories, scripted_model};
 use agentx_runtime::{BoxFuture, Effector, EventSink, OpenRequest, Runtime as _, SystemBus, UserInput, View};
 use agentx_types::{
@@ -82,6 +82,48 @@ async fn an_accepted_memory_is_in_the_log_before_the_model_is_called() {
     memories.delete(id).unwrap();
     let (_, facts) = run(&runtime, &settings, "How do I deploy?").await;
     assert_eq!(built(&facts).unwrap().items, [], "taken back");
+}
+
+#[tokio::test]
+async fn a_model_proposes_after_so_many_messages_and_nothing_is_used_before_it_is_accepted() {
+    let dir = tempfile::tempdir().unwrap();
+    let settings = settings(&dir, "memory: {enabled: true, learning: {threshold_turns: 2}}\n");
+    let runtime = NodeRuntime::from_settings(&settings, "test").unwrap();
+    let config = settings.agent(scripted_model().spec, runtime.tools().to_vec());
+    let session = runtime.open(OpenRequest::New(Box::new(config))).await.unwrap();
+    let mut events = session.subscribe(0, View::Runtime).await.unwrap();
+    let (mut ended, mut proposed) = (0, false);
+    for text in ["remember that deploys go over staging", "hello", "and again"] {
+        session.send(UserInput::text(text)).await.unwrap();
+    }
+    while ended < 3 || !proposed {
+        let event = format!("{:?}", events.next().await.unwrap());
+        ended += usize::from(event.contains("RunFinished"));
+        proposed |= event.contains("Proposed {");
+    }
+    let facts = runtime.facts(session.id(), 0, 1_000).await.unwrap();
+    let asked = facts.iter().filter(|fact| {
+        matches!(&fact.event, E::ActionStarted(started) if started.kind == ActionKind::ProposeMemories)
+    });
+    assert_eq!(asked.count(), 1);
+    let said = facts.iter().find_map(|fact| match &fact.event {
+        E::MemoriesProposed(said) => Some(said.clone()),
+        _ => None,
+    });
+    let first = facts.iter().find(|fact| matches!(fact.event, E::UserMessage(_)));
+    let origin = format!("{}:{}", session.id(), first.unwrap().seq);
+    let item = &said.unwrap().items[0];
+    assert_eq!(item.origin.as_deref(), Some(origin.as_str()));
+    session.close().await;
+
+    let memories = open_memories(&settings).unwrap();
+    let memory = memories.get(item.id.parse().unwrap()).unwrap();
+    assert_eq!(
+        (memory.text.as_str(), memory.state),
+        ("deploys go over staging", MemoryState::Proposed)
+    );
+    let (_, facts) = run(&runtime, &settings, "How do deploys go?").await;
+    assert_eq!(built(&facts).unwrap().items, [], "not accepted yet");
 }
 
 #[tokio::test]

@@ -573,6 +573,11 @@ export interface components {
             ask_user?: components["schemas"]["AskUser"] | null;
             /** @description Whether the agent has the tool `wait`, which suspends its run until a time; `false` in older logs. */
             wait?: boolean;
+            /**
+             * @description The setting of the tool `remind_me`, which sets reminders for the person; `None` if the agent lacks it,
+             *     and in older logs.
+             */
+            reminders?: components["schemas"]["ReminderSettings"] | null;
             /** @description Whether a run at a limit of rounds, tokens or cost asks a person; `false` in older logs. */
             asks_at_limits?: boolean;
             /** @description The conditions under which the agent counts as stuck in a loop; `None` if never, and in older logs. */
@@ -584,6 +589,11 @@ export interface components {
             plan_mode?: boolean | null;
             /** @description Sources of context for each run, such as `memory`; none in older logs and for agents that it makes. */
             context_sources?: components["schemas"]["ContextSource"][];
+            /**
+             * @description The times at which memories are proposed; `None` for never, in older logs, and for agents that it
+             *     makes.
+             */
+            learning?: components["schemas"]["LearningSettings"] | null;
             /**
              * @description Whether text from the web has entered the conversation ([`TextOrigin::Web`]), for rules about it. The
              *     agent sets it when it gets such a result; `false` in logs older than this field.
@@ -936,6 +946,25 @@ export interface components {
              * @description The maximum size of what it gives for one run, in tokens, which the service estimates.
              */
             max_tokens: number;
+        };
+        /** @description The times at which an agent has proposals made for the memory of its person. */
+        LearningSettings: {
+            /**
+             * Format: uint32
+             * @description The number of inputs of the owner after which a model is asked what to remember of them, at most
+             *     1,000; 0 for never.
+             */
+            threshold_turns: number;
+            /**
+             * Format: uint32
+             * @description The number of inputs after which it is also asked to reflect on the conversation; 0 for never.
+             */
+            reflect_turns?: number;
+        };
+        /** @description The setting of the tool `remind_me`. */
+        ReminderSettings: {
+            /** @description The name of the person's time zone, such as `Europe/Berlin`; empty if it is not known. */
+            time_zone?: string;
         };
         /** @description The analyzers of an agent, and the decisions that follow from their verdicts. */
         SecuritySettings: {
@@ -1440,13 +1469,13 @@ export interface components {
             kind: components["schemas"]["WaitKind"];
             /** @description The time at which it is over. */
             due_at: components["schemas"]["Timestamp"];
-            /** @description The call that waits; absent for other kinds. */
+            /** @description The call that waits, or that set the reminder; absent for other kinds. */
             tool_call_id?: components["schemas"]["ToolCallId"] | null;
-            /** @description The reason in the words of the model; empty for other kinds. */
+            /** @description The reason or the reminder in the words of the model; empty for other kinds. */
             reason?: string;
         };
         /** @description The kind of thing that a session waits for. */
-        WaitKind: "call" | "retry" | "resumed" | "unknown";
+        WaitKind: "call" | "retry" | "resumed" | "reminder" | "unknown";
         /** @description The person who drives a session, and the roles of people other than its owner. */
         Sharing: {
             /** @description The person who drives; `None` if nobody holds the wheel. */
