@@ -485,6 +485,52 @@ fn a_folder_turns_memory_off_and_never_on() {
 }
 
 #[test]
+fn a_model_is_asked_what_to_remember_only_with_memory_and_as_often_as_the_person_says() {
+    let learning = |user: &str| {
+        let settings = Desk::new().user(user).load().unwrap().settings;
+        let agent = settings.agent(agentx_agent::fixtures::config().model, Vec::new());
+        let learning = agent.learning?;
+        Some((learning.threshold_turns, learning.reflect_turns))
+    };
+    for (file, expected) in [
+        ("", None),
+        ("memory: {learning: {threshold_turns: 5}}\n", None),
+        ("memory: {enabled: true}\n", Some((20, 60))),
+        (
+            "memory: {enabled: true, learning: {threshold_turns: 5, reflect_turns: 0}}\n",
+            Some((5, 0)),
+        ),
+        (
+            "memory: {enabled: true, learning: {threshold_turns: 5000}}\n",
+            Some((1_000, 60)),
+        ),
+        (
+            "memory: {enabled: true, learning: {threshold_turns: 0, reflect_turns: 0}}\n",
+            None,
+        ),
+    ] {
+        assert_eq!(learning(file), expected, "{file}");
+    }
+    let folder = "memory: {learning: {threshold_turns: 1}}\n";
+    let desk = Desk::new().user("memory: {enabled: true}\n").workspace(folder);
+    let trusted = desk.env("AGENTX_TRUST_FOLDER", "1").load().unwrap().settings;
+    assert_eq!(trusted.memory.learning.threshold_turns, 20, "a folder has no say");
+}
+
+#[test]
+fn reminders_are_off_by_default_and_name_the_time_zone_of_the_person() {
+    let reminders = |user: &str| {
+        let settings = Desk::new().user(user).load().unwrap().settings;
+        settings
+            .agent(agentx_agent::fixtures::config().model, Vec::new())
+            .reminders
+    };
+    assert_eq!(reminders(""), None);
+    let on = reminders("tools: {optional: [remind_me]}\ncontext: {time_zone: Europe/Berlin}\n");
+    assert_eq!(on.unwrap().time_zone, "Europe/Berlin");
+}
+
+#[test]
 fn a_profile_changes_defaults_and_every_layer_overrides_them() {
     let load = |user: &str| Desk::new().user(user).load().unwrap();
     let coding = load("").settings;
