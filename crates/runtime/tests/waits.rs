@@ -23,10 +23,14 @@ struct World {
 impl World {
     fn new() -> Self {
         let call = json!({ "seconds": WAIT.as_secs(), "reason": "the build" });
-        let mut inner = MemoryWorld::new([
+        Self::of([
             ModelScript::call("call_1", "wait", call),
             ModelScript::text("done"),
-        ]);
+        ])
+    }
+
+    fn of<const N: usize>(scripts: [ModelScript; N]) -> Self {
+        let mut inner = MemoryWorld::new(scripts);
         let clock = SimulatedClock::default();
         inner.parts.clock = Arc::new(clock.clone());
         Self { inner, clock }
@@ -79,6 +83,39 @@ async fn a_wait_ends_once_although_its_writer_is_lost_three_hundred_times() {
     let session = world.resumed(&session).await;
     assert_eq!(run_ended(&*session, 0).await, RunStatus::Completed);
     assert_eq!((world.count("timer_fired"), world.count("tool_result")), (1, 1));
+}
+
+#[tokio::test]
+async fn a_reminder_is_told_once_although_its_writer_is_lost_three_hundred_times() {
+    let call = json!({ "text": "call Bob", "seconds": WAIT.as_secs() });
+    let world = World::of([
+        ModelScript::call("call_1", "remind_me", call),
+        ModelScript::text("I will."),
+        ModelScript::text("Call Bob!"),
+    ]);
+    let config = AgentConfig {
+        reminders: Some(Box::default()),
+        ..fixture::config()
+    };
+    let mut session = world.inner.open_new(config).await;
+    session.send(UserInput::text("remind me")).await.unwrap();
+    assert_eq!(run_ended(&*session, 0).await, RunStatus::Completed);
+    for _ in 0..LOSSES {
+        session.suspend().await;
+        world.clock.advance(WAIT / LOSSES / 2);
+        session = world.resumed(&session).await;
+    }
+    let state = session.state().await.unwrap();
+    assert_eq!(state.waits.len(), 1, "{:?}", state.waits);
+    assert_eq!(state.waits[0].kind, WaitKind::Reminder);
+    assert_eq!(world.count("stream_end"), 2, "the model is not asked before");
+    session.suspend().await;
+    world.clock.advance(WAIT);
+    let last = state.last_seq;
+    let session = world.resumed(&session).await;
+    assert_eq!(run_ended(&*session, last).await, RunStatus::Completed);
+    assert_eq!((world.count("stream_end"), world.count("user_message")), (3, 1));
+    assert!(session.state().await.unwrap().waits.is_empty());
 }
 
 #[tokio::test]

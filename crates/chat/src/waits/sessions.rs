@@ -48,13 +48,13 @@ fn row(of: &SessionWaits, wait: &OpenWait, now: Timestamp) -> Vec<String> {
     vec![
         of.session.session_id.to_string(),
         due(wait.due_at, now),
-        what(wait),
+        description(wait),
         visible(&of.session.title),
     ]
 }
 
 /// Returns what is waited for, as people read it.
-fn what(wait: &OpenWait) -> String {
+fn description(wait: &OpenWait) -> String {
     let reason = visible(wait_reason(wait));
     match wait.kind {
         WaitKind::Reminder => format!("reminder: {reason}"),
