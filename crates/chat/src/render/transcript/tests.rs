@@ -425,6 +425,38 @@ fn the_word_for_an_end_that_is_not_known_is_told() {
 }
 
 #[test]
+fn proposals_of_memories_are_named_by_number_with_the_command_that_shows_them() {
+    use agentx::types::{ContextChange, ContextItem};
+    let items = |ids: &[&str]| {
+        let item = |id: &&str| ContextItem {
+            id: (*id).to_owned(),
+            origin: None,
+        };
+        ids.iter().map(item).collect::<Vec<_>>()
+    };
+    for (ids, problem, line) in [
+        (
+            &["4"][..],
+            None,
+            "1 memory proposed: 4; `agentx memory` shows what waits for you\n",
+        ),
+        (
+            &["4", "5"],
+            Some("full"),
+            "2 memories proposed: 4, 5; `agentx memory` shows what waits for you; full\n",
+        ),
+        (&[], Some("busy"), "no memory was proposed: busy\n"),
+    ] {
+        let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80);
+        transcript.context_changed(&ContextChange::Proposed {
+            items: items(ids),
+            problem: problem.map(str::to_owned),
+        });
+        assert_eq!(text(&mut transcript), line);
+    }
+}
+
+#[test]
 fn that_nothing_is_condensed_is_told_once_in_a_run() {
     use agentx::types::ContextChange;
     let failed = |code: &str| ContextChange::Failed {
