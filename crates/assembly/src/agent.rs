@@ -135,7 +135,7 @@ impl Assembly<'_> {
                 config.ask_user = config.ask_user.filter(|_| asks && depth == 0);
                 config.wait = depth == 0 && self.has_own_wait(&agent.tools);
                 let reminds = depth == 0 && self.has_own_reminders(&agent.tools);
-                config.reminders = config.reminders.filter(|_| reminds);
+                config.reminders = config.reminders.take().filter(|_| reminds);
                 self.tools(&agent.tools).map_err(missing)?
             }
         };
