@@ -3,18 +3,19 @@
 //!
 //! | request | answer |
 //! | --- | --- |
-//! | of the person's own session | the model is asked; its proposals wait in the inbox, each with its origin |
+//! | of the person's own session | the model is asked; its proposals wait in the inbox, with their origins |
 //! | of another person's session, or one in which another person wrote | nothing, and no model is asked |
 //! | while memory is off | nothing, and no model is asked |
 //! | the model fails, or takes longer than 2 min; the answer is no list; the inbox is full | a `problem` |
 //!
 //! A proposal is accepted without the person only if the setting says so, it is a fact, and the conversation
-//! has no text from outside. A reflection always waits for the person.
+//! has no text from outside. A reflection always waits for the person. The answer of the model is not recorded
+//! in the session, so nothing replaces secrets in it: a proposal with a known secret is not stored.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_runtime::{BoxFuture, Clock, Effector, EventSink, ModelReply, SessionLog, ask_model};
+use agentx_runtime::{BoxFuture, Clock, Effector, EventSink, ModelReply, Redactor, SessionLog, ask_model};
 use agentx_types::{Action, ActionBody, ContextItem, MemoriesProposed, OwnerId, ProposeMemories, SessionId};
 use tokio_util::sync::CancellationToken;
 
@@ -33,31 +34,27 @@ pub struct MemoryLearner {
     parts: Option<Arc<LearnerParts>>,
 }
 
-struct LearnerParts {
-    models: Arc<dyn Effector>,
-    store: Arc<MemoryStore>,
-    sessions: Sessions,
-    accept: AcceptMode,
-    clock: Arc<dyn Clock>,
+/// The parts of a [`MemoryLearner`].
+pub struct LearnerParts {
+    /// Asks models.
+    pub models: Arc<dyn Effector>,
+    /// The memories of the person.
+    pub store: Arc<MemoryStore>,
+    /// The log of the sessions.
+    pub log: Arc<dyn SessionLog>,
+    /// The person whose memories they are.
+    pub person: OwnerId,
+    /// The handling of proposals.
+    pub accept: AcceptMode,
+    /// Tells the time of proposals.
+    pub clock: Arc<dyn Clock>,
+    /// Finds known secrets; `None` finds none.
+    pub redactor: Option<Redactor>,
 }
 
 impl MemoryLearner {
-    /// The service for the memories of `person`, whose sessions are in `log`. It asks models with `models`,
-    /// and `clock` tells the time of proposals.
-    pub fn new(
-        models: Arc<dyn Effector>,
-        store: Arc<MemoryStore>,
-        (log, person): (Arc<dyn SessionLog>, OwnerId),
-        accept: AcceptMode,
-        clock: Arc<dyn Clock>,
-    ) -> Self {
-        let parts = LearnerParts {
-            models,
-            store,
-            sessions: Sessions { log, person },
-            accept,
-            clock,
-        };
+    /// The service for the memories of a person.
+    pub fn new(parts: LearnerParts) -> Self {
         Self {
             parts: Some(Arc::new(parts)),
         }
@@ -93,7 +90,15 @@ impl Effector for MemoryLearner {
 }
 
 impl LearnerParts {
-    /// Asks the model, unless the session is none of the person alone, and stores what it proposes.
+    fn sessions(&self) -> Sessions {
+        Sessions {
+            log: self.log.clone(),
+            person: self.person.clone(),
+        }
+    }
+
+    /// Asks the model if the session is the person's own and nobody else wrote in it, and stores what it
+    /// proposes.
     async fn proposed(
         self: Arc<Self>,
         action: &Action,
@@ -101,10 +106,11 @@ impl LearnerParts {
         session: SessionId,
         cancel: CancellationToken,
     ) -> MemoriesProposed {
-        if !self.sessions.is_own(&session).await {
+        let sessions = self.sessions();
+        if !sessions.is_own(&session).await {
             return MemoriesProposed::nothing();
         }
-        match self.sessions.has_another_person(&session).await {
+        match sessions.has_another_person(&session).await {
             Ok(false) => {}
             Ok(true) => return MemoriesProposed::nothing(),
             Err(error) => return MemoriesProposed::failed(error.to_string()),
@@ -135,7 +141,7 @@ impl LearnerParts {
         }
         let accepts = self.accept == AcceptMode::Always
             && !self
-                .sessions
+                .sessions()
                 .has_text_from_outside(&session)
                 .await
                 .unwrap_or(true);
@@ -160,10 +166,20 @@ impl LearnerParts {
             .unwrap_or_else(|error| MemoriesProposed::failed(error.to_string()))
     }
 
+    /// Returns whether a text contains a known secret.
+    fn has_secret(&self, text: &str) -> bool {
+        let redactor = self.redactor.as_ref();
+        redactor.is_some_and(|redactor| !redactor.find(text).is_empty())
+    }
+
     /// Adds proposals. One that cannot be a memory is left out; an inbox that is full ends it.
     fn add_all(&self, new: &[NewMemory]) -> MemoriesProposed {
         let mut proposed = MemoriesProposed::nothing();
         for new in new {
+            if self.has_secret(&new.text) {
+                tracing::debug!("a proposal contains a secret");
+                continue;
+            }
             match self.store.add(new, self.clock.now()) {
                 Ok((memory, true)) => proposed.items.push(ContextItem {
                     id: memory.id.to_string(),
@@ -171,7 +187,7 @@ impl LearnerParts {
                 }),
                 Ok((_, false)) => {}
                 Err(MemoryError::InvalidText(problem)) => {
-                    tracing::debug!(problem, "a proposal is no memory");
+                    tracing::debug!(problem, "a proposal cannot be a memory");
                 }
                 Err(error) => {
                     proposed.problem = Some(error.to_string());

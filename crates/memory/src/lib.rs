@@ -33,7 +33,7 @@ mod store;
 mod telling_words;
 
 pub use context::MemoryContext;
-pub use learner::MemoryLearner;
+pub use learner::{LearnerParts, MemoryLearner};
 pub use memory::{
     LONGEST_TEXT, MAX_MEMORIES, MAX_WAITING, Memory, MemoryEdit, MemoryError, MemoryFilter, MemoryOrigin,
     MemoryState, NewMemory,

@@ -17,7 +17,7 @@ const MOST_WITH_REFLECTION: usize = 13;
 /// Maximum length of an answer, in bytes.
 const LONGEST: usize = 64 * 1024;
 
-/// What a proposal is about.
+/// The kind of a proposal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ProposalKind {
@@ -44,7 +44,7 @@ impl ProposalKind {
 /// A proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Proposal {
-    /// What it is about.
+    /// The kind.
     pub(crate) kind: ProposalKind,
     /// The words.
     pub(crate) text: String,

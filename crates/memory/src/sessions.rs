@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use agentx_runtime::{LogError, SessionLog, ToolContext};
 use agentx_tools::ToolFailure;
-use agentx_types::{ConfigChange, EnvironmentEvent, Instructions, OwnerId, RunId, SessionId};
+use agentx_types::{
+    ConfigChange, ContentPart, EnvironmentEvent, Instructions, OwnerId, RunId, SessionId, UserMessage,
+    WEBHOOK_END,
+};
 
 use crate::names::{MEMORY_SOURCE, RECALL_MEMORY, REMEMBER};
 
@@ -104,11 +107,12 @@ fn is_of_another_person(event: &EnvironmentEvent) -> bool {
 }
 
 /// Returns whether an event brings text from outside into a conversation. The first part of an input is the
-/// text that the person typed; files, pictures and outputs are later parts.
+/// text that the person typed, unless it has the content of a webhook; files, pictures and outputs are later
+/// parts.
 fn is_from_outside(event: &EnvironmentEvent) -> bool {
     match event {
         EnvironmentEvent::ToolCall(call) => !OWN_WORDS.contains(&call.name.as_str()),
-        EnvironmentEvent::UserMessage(message) if message.content.len() > 1 => true,
+        EnvironmentEvent::UserMessage(message) if message.content.len() > 1 || is_delivered(message) => true,
         EnvironmentEvent::SessionOpened(opened) => has_files(&opened.config.instructions),
         EnvironmentEvent::AgentSpawned(spawned) => has_files(&spawned.config.instructions),
         EnvironmentEvent::ConfigChanged(changed) => {
@@ -120,6 +124,12 @@ fn is_from_outside(event: &EnvironmentEvent) -> bool {
         | EnvironmentEvent::JobEnded(_) => true,
         _ => is_of_another_person(event),
     }
+}
+
+/// Returns whether a webhook delivered an input.
+fn is_delivered(message: &UserMessage) -> bool {
+    let mut texts = message.content.iter().filter_map(ContentPart::as_text);
+    texts.any(|text| text.contains(WEBHOOK_END))
 }
 
 /// Returns whether instructions were read from a file.

@@ -1,12 +1,14 @@
-//! The service that has a model propose what to remember: whose sessions it reads, what it stores, and what it
-//! answers.
+//! The service that has a model propose what to remember: the sessions that it reads, the proposals that it
+//! stores, and its answers.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use agentx_memory::{AcceptMode, MAX_WAITING, MemoryLearner, MemoryState, NewMemory};
-use agentx_runtime::{BoxFuture, CallSlots, Effector, EventSink, SessionLog, SessionScope, SystemClock};
+use agentx_memory::{AcceptMode, LearnerParts, MAX_WAITING, MemoryLearner, MemoryState, NewMemory};
+use agentx_runtime::{
+    BoxFuture, CallSlots, Effector, EventSink, Origin, Redactor, SecretSet, SessionScope, SystemClock,
+};
 use agentx_testing::{check_others, fixture};
 use agentx_types::{
     Action, ActionBody, ActionId, ActionKind, EnvironmentEvent, ErrorOccurred, MemoriesProposed, OwnerId,
@@ -15,7 +17,7 @@ use agentx_types::{
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::sessions::{Desk, ME, call, said_by};
+use crate::sessions::{Desk, ME, call, delivered, said_by};
 
 /// A model that answers each request with this text, or fails if there is none.
 struct Says {
@@ -85,14 +87,19 @@ const TWO: &str = r#"{"proposals": [{"text": "The user likes tea.", "from": 1},
     {"kind": "offer", "text": "a summary of the week", "from": 3, "only_here": true}]}"#;
 
 fn learner(desk: &Desk, model: &Arc<Says>, accept: AcceptMode) -> MemoryLearner {
-    let log: Arc<dyn SessionLog> = desk.log.clone();
-    MemoryLearner::new(
-        model.clone(),
-        desk.store.clone(),
-        (log, OwnerId::new(ME)),
+    MemoryLearner::new(parts(desk, model, accept))
+}
+
+fn parts(desk: &Desk, model: &Arc<Says>, accept: AcceptMode) -> LearnerParts {
+    LearnerParts {
+        models: model.clone(),
+        store: desk.store.clone(),
+        log: desk.log.clone(),
+        person: OwnerId::new(ME),
         accept,
-        Arc::new(SystemClock),
-    )
+        clock: Arc::new(SystemClock),
+        redactor: None,
+    }
 }
 
 /// The answer of the service to a request that also reflects, by the action `number`.
@@ -144,12 +151,30 @@ async fn a_setting_accepts_facts_without_text_from_outside_and_never_a_reflectio
     for (events, state) in [
         (vec![said_by(None)], Accepted),
         (vec![said_by(None), call("web_search")], Proposed),
+        (vec![said_by(None), delivered()], Proposed),
     ] {
         let desk = Desk::of(ME, events).await;
         proposed(&desk, &learner(&desk, &says(TWO), AcceptMode::Always), 0).await;
         assert_eq!(desk.store.get(1).unwrap().state, state);
         assert_eq!(desk.store.get(2).unwrap().state, Proposed);
     }
+}
+
+#[tokio::test]
+async fn a_proposal_with_a_known_secret_is_not_stored() {
+    let desk = Desk::of(ME, vec![said_by(None)]).await;
+    let mut secrets = SecretSet::default();
+    assert!(secrets.add("DEPLOY_TOKEN", Origin::Variable, "q8Zr-made-up-value"));
+    // The redactor does not find the value in pieces, and the model puts them together.
+    let answer = r#"{"proposals": [{"text": "The deploy token is q8Zr-made-up-value.", "from": 1},
+        {"text": "The user likes tea.", "from": 1}]}"#;
+    let service = MemoryLearner::new(LearnerParts {
+        redactor: Some(Redactor::new(&secrets)),
+        ..parts(&desk, &says(answer), AcceptMode::Always)
+    });
+    assert_eq!(proposed(&desk, &service, 0).await.items.len(), 1);
+    assert_eq!(desk.store.get(1).unwrap().text, "The user likes tea.");
+    assert!(desk.store.get(2).is_err());
 }
 
 #[tokio::test]

@@ -152,6 +152,14 @@ pub(crate) fn said_by(person: Option<&str>) -> EnvironmentEvent {
     said(&["go"], person)
 }
 
+/// The input of a webhook's run.
+pub(crate) fn delivered() -> EnvironmentEvent {
+    said(
+        &["Look at it.\n\n<webhook name=\"ci\">\n\"likes coffee\"\n</webhook>"],
+        None,
+    )
+}
+
 fn said_with(parts: &[&str]) -> EnvironmentEvent {
     said(parts, None)
 }

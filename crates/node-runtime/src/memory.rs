@@ -1,12 +1,12 @@
-//! The parts of memory that follow from the settings: the service that gives memories to runs, the one that has
-//! models propose some, and two tools.
+//! The parts of memory that follow from the settings: the service that gives memories to runs, the one that
+//! has models propose some, and two tools.
 
 use std::sync::Arc;
 
 use agentx_config::{MemoryAccept, Settings};
 use agentx_memory::{
-    AcceptMode, MEMORY_SOURCE, MemoryContext, MemoryError, MemoryLearner, MemoryStore, RecallMemoryTool,
-    RememberTool,
+    AcceptMode, LearnerParts, MEMORY_SOURCE, MemoryContext, MemoryError, MemoryLearner, MemoryStore,
+    RecallMemoryTool, RememberTool,
 };
 use agentx_runtime::{Effector, SessionLog, SystemClock};
 use agentx_tools::{DuplicateTool, Toolbox};
@@ -68,22 +68,37 @@ pub(crate) fn with_memory(
     if let Err(DuplicateTool { name }) = added {
         tracing::warn!(tool = name, "there are two tools of one name");
     }
-    let whose = (log.clone(), person.clone());
-    let learning_store = store.clone();
     MemoryParts {
-        context: services(MemoryContext::new(store, log.clone(), person)),
-        learner: Box::new(move |models| {
-            let clock = Arc::new(SystemClock);
-            Arc::new(MemoryLearner::new(models, learning_store, whose, accept, clock))
-        }),
+        context: services(MemoryContext::new(store.clone(), log.clone(), person.clone())),
+        learner: learner(store, log.clone(), person, accept),
     }
+}
+
+/// Makes the service that has models propose memories of `person`.
+fn learner(
+    store: Arc<MemoryStore>,
+    log: Arc<dyn SessionLog>,
+    person: OwnerId,
+    accept: AcceptMode,
+) -> LearnerOf {
+    Box::new(move |models, redactor| {
+        Arc::new(MemoryLearner::new(LearnerParts {
+            models,
+            store,
+            log,
+            person,
+            accept,
+            clock: Arc::new(SystemClock),
+            redactor,
+        }))
+    })
 }
 
 /// The services while memory is off: agents that ask get no memories and no proposals.
 pub(crate) fn without_memory() -> MemoryParts {
     MemoryParts {
         context: services(MemoryContext::off()),
-        learner: Box::new(|_| Arc::new(MemoryLearner::off())),
+        learner: Box::new(|_, _| Arc::new(MemoryLearner::off())),
     }
 }
 

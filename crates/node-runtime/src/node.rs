@@ -78,7 +78,8 @@ impl NodeRuntime {
             actions.serve_as(serve, service);
         }
         if let Some(learner) = parts.learner {
-            actions.serve(ActionKind::ProposeMemories, learner(Arc::new(over_bus.clone())));
+            let service = learner(Arc::new(over_bus.clone()), parts.redactor.clone());
+            actions.serve(ActionKind::ProposeMemories, service);
         }
         serve_analyzers(&actions, Arc::new(over_bus.clone()), parts.analyzers);
         let driver = DriverParts {

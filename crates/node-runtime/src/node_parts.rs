@@ -100,8 +100,9 @@ pub struct NodeParts {
 }
 
 /// Makes the service for actions of the kind [`ProposeMemories`](agentx_types::ActionKind::ProposeMemories)
-/// from the effector with which it asks models.
-pub type LearnerOf = Box<dyn FnOnce(Arc<dyn Effector>) -> Arc<dyn Effector> + Send + Sync>;
+/// from the effector with which it asks models, and from [`NodeParts::redactor`]: the answers of these models
+/// become no facts, so the service itself looks for secrets in them.
+pub type LearnerOf = Box<dyn FnOnce(Arc<dyn Effector>, Option<Redactor>) -> Arc<dyn Effector> + Send + Sync>;
 
 /// Services that build context for runs ([`BuildContext`](agentx_types::BuildContext)), by the names of their
 /// sources. A reactor that serves the same source takes precedence.

@@ -1,5 +1,5 @@
-//! The sessions of an owner that wait until a known time, or have a reminder, read from their logs without opening them. The
-//! folds of sessions that have not changed since the last look are not made again.
+//! The sessions of an owner that wait until a known time, or have a reminder, read from their logs without
+//! opening them. The folds of sessions that have not changed since the last look are not made again.
 
 use std::collections::BTreeMap;
 

@@ -52,7 +52,7 @@ pub use agentx_agent::{
     AGENTS, DELEGATE, InputBacklog, apply, arguments, check_depth, command_severity, delegation_tools,
     hold_to, own_tools,
 };
-pub use agentx_secrets::{Redactor, SecretSet};
+pub use agentx_secrets::{Origin, Redactor, SecretSet};
 pub use agentx_session::{
     Delivery, Derived, DerivedDigest, Digest, EventCursor, Fact, LiveContent, OpenWait, PastRequest,
     PendingApproval, Projection, RunState, SessionFold, SessionReader, SessionState, Sharing, SharingFact,

@@ -14,6 +14,9 @@ use crate::{ContextItem, EffectBill, ModelRequest};
 
 /// The beginning of the id of the message that asks for proposals, behind the prefix of its kind.
 pub const TO_LEARN: &str = "to_learn_";
+/// The end of the content in a prompt that a webhook delivered. No person said that content, so an input with
+/// this mark teaches nothing.
+pub const WEBHOOK_END: &str = "</webhook>";
 /// Maximum number of inputs of a person about which an agent asks at once.
 pub const MAX_LEARNED_INPUTS: usize = 1_000;
 

@@ -1,5 +1,5 @@
-//! Asks a model for one answer in words, beside the conversation of an agent: for a judge, and for proposals of
-//! memories. The stream is no part of the session; who asks reports the cost.
+//! Asks a model for one answer in words, beside the conversation of an agent: for a judge, and for proposals
+//! of memories. The stream is not recorded in the session; the caller reports the cost.
 
 use std::sync::Arc;
 
