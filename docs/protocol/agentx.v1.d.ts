@@ -1238,8 +1238,8 @@ export interface AgentConfig {
   /** Whether the agent has the tool `wait`, which suspends its run until a time; `false` in older logs. */
   wait?: boolean;
   /**
-   * The setting of the tool `remind_me`, which sets reminders for the person; `None` if the agent lacks it,
-   * and in older logs.
+   * The setting of the tool `remind_me`, which sets reminders for the person; `None` if the agent lacks
+   * it, and in older logs.
    */
   reminders?: ReminderSettings | null;
   /** Whether a run at a limit of rounds, tokens or cost asks a person; `false` in older logs. */

@@ -51,6 +51,7 @@ pub(crate) fn restrict_imported(config: &mut AgentConfig, workspace: Option<&str
         condensing,
         context_sources,
         learning,
+        reminders,
         rules_version,
         web_text,
         guard,
@@ -70,7 +71,6 @@ pub(crate) fn restrict_imported(config: &mut AgentConfig, workspace: Option<&str
         answer_schema: _,
         ask_user: _,
         wait: _,
-        reminders: _,
         asks_at_limits: _,
         stuck: _,
         plan_mode: _,
@@ -81,7 +81,7 @@ pub(crate) fn restrict_imported(config: &mut AgentConfig, workspace: Option<&str
     } = config;
     fallbacks.clear();
     context_sources.clear();
-    *learning = None;
+    (*learning, *reminders) = (None, None);
     // Nobody knows what the document has read.
     *web_text |= *rules_version >= since::WEB_TEXT_IS_SEEN;
     rules.retain(|rule| rule.effect != RuleEffect::Allow);
@@ -103,12 +103,17 @@ pub(crate) fn restrict_imported(config: &mut AgentConfig, workspace: Option<&str
         .collect();
     let above = config.clone();
     for child in child_configs_mut(config) {
-        child.workspace.clone_from(&above.workspace);
-        child.rules_version = above.rules_version;
-        child.guard.clone_from(&above.guard);
-        child.server_rules.clone_from(&above.server_rules);
-        restrict_imported(child, workspace);
+        restrict_child(child, &above, workspace);
     }
+}
+
+/// The same for an agent that `above` may create: it works on the ground of that one.
+fn restrict_child(child: &mut AgentConfig, above: &AgentConfig, workspace: Option<&str>) {
+    child.workspace.clone_from(&above.workspace);
+    child.rules_version = above.rules_version;
+    child.guard.clone_from(&above.guard);
+    child.server_rules.clone_from(&above.server_rules);
+    restrict_imported(child, workspace);
 }
 
 #[cfg(test)]
@@ -149,6 +154,7 @@ mod tests {
             threshold_turns: 1,
             reflect_turns: 1,
         });
+        config.reminders = Some(Box::default());
         config.context_sources = vec![ContextSource {
             name: "memory".into(),
             max_tokens: 500,
@@ -170,9 +176,8 @@ mod tests {
         let guard = config.guard.as_deref();
         assert!(guard.is_none_or(|guard| !guard.reading_commands));
         assert!(config.rules.len() == 2 && config.rules.iter().all(|rule| rule.effect != RuleEffect::Allow));
-        assert!(
-            config.fallbacks.is_empty() && config.context_sources.is_empty() && config.learning.is_none()
-        );
+        assert!(config.fallbacks.is_empty() && config.context_sources.is_empty());
+        assert!(config.learning.is_none() && config.reminders.is_none());
         assert!(
             config
                 .condensing

@@ -52,7 +52,7 @@ pub(crate) enum Speaker {
     Agent,
 }
 
-/// What somebody said.
+/// Words that somebody said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SaidLine {
     /// The speaker.

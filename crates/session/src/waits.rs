@@ -1,5 +1,6 @@
-//! Waits of a session that another program may end: calls of the tool `wait`, reminders, a model that asked to
-//! wait, and calls that were given back with a question to a person. A list of such sessions needs only their folds.
+//! Waits of a session that another program may end: calls of the tool `wait`, reminders, a model that asked
+//! to wait, and calls that were given back with a question to a person. A list of such sessions needs only
+//! their folds.
 
 use agentx_agent::{Agent, CallStage, LedgerEntry, ReactAgent, wait};
 use agentx_types::{RunStatus, Timestamp, ToolCallId};
@@ -15,10 +16,11 @@ impl SessionFold {
         found
     }
 
-    /// Returns the time of the first reminder of the session.
+    /// Returns the time of the first reminder of the session. Each fact asks for it, so nothing is copied.
     pub(crate) fn next_reminder(&self) -> Option<Timestamp> {
-        let reminders = self.agents().flat_map(reminders_of);
-        reminders.map(|wait| wait.due_at).min()
+        let agents = self.agents().filter_map(Agent::react);
+        let reminders = agents.flat_map(ReactAgent::reminders);
+        reminders.map(|reminder| reminder.due_at).min()
     }
 
     /// Returns whether nothing happens in the session until a wait is over, or a question of a suspended call

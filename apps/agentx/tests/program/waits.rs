@@ -242,7 +242,7 @@ async fn an_agent_waits_only_if_the_settings_turn_that_on() {
 async fn model_that_reminds(seconds: u64) -> StrictServer {
     let answer = move |body: &Value| {
         let body = body.to_string();
-        if body.contains("reminders that the user asked for are due") {
+        if body.contains("reminders that you set in this session are due") {
             return ModelAnswer::text("Call Bob!");
         }
         if body.contains("You get a message then") {

@@ -574,8 +574,8 @@ export interface components {
             /** @description Whether the agent has the tool `wait`, which suspends its run until a time; `false` in older logs. */
             wait?: boolean;
             /**
-             * @description The setting of the tool `remind_me`, which sets reminders for the person; `None` if the agent lacks it,
-             *     and in older logs.
+             * @description The setting of the tool `remind_me`, which sets reminders for the person; `None` if the agent lacks
+             *     it, and in older logs.
              */
             reminders?: components["schemas"]["ReminderSettings"] | null;
             /** @description Whether a run at a limit of rounds, tokens or cost asks a person; `false` in older logs. */
@@ -903,6 +903,11 @@ export interface components {
         };
         /** @description The behaviour if nobody can answer a question of the model. */
         AskUser: "decide" | "wait";
+        /** @description The setting of the tool `remind_me`. */
+        ReminderSettings: {
+            /** @description The name of the person's time zone, such as `Europe/Berlin`; empty if it is not known. */
+            time_zone?: string;
+        };
         /** @description The settings of the stuck detector. An agent without them is never stuck. */
         StuckSettings: {
             /**
@@ -960,11 +965,6 @@ export interface components {
              * @description The number of inputs after which it is also asked to reflect on the conversation; 0 for never.
              */
             reflect_turns?: number;
-        };
-        /** @description The setting of the tool `remind_me`. */
-        ReminderSettings: {
-            /** @description The name of the person's time zone, such as `Europe/Berlin`; empty if it is not known. */
-            time_zone?: string;
         };
         /** @description The analyzers of an agent, and the decisions that follow from their verdicts. */
         SecuritySettings: {

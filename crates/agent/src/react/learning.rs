@@ -16,7 +16,7 @@ use std::sync::Arc;
 use agentx_types::{
     ActionBody, ActionId, ContentPart, ContextChange, Envelope, EnvironmentEvent, LearningSettings,
     MAX_LEARNED_INPUTS, MemoriesProposed, Message, MessageId, ProposeMemories, Role, Source, StateOutput,
-    UserMessage,
+    UserMessage, WEBHOOK_END, since,
 };
 use serde::{Deserialize, Serialize};
 
@@ -90,10 +90,18 @@ struct LearnablePart {
 }
 
 impl ReactAgent {
-    /// Notes an input of the owner. Inputs of other people, of agents, and without words teach nothing.
+    /// The settings; `None` if nothing is proposed, as under older rules.
+    fn learning_settings(&self) -> Option<LearningSettings> {
+        let learning = self.config.learning;
+        learning.filter(|_| self.config.rules_version >= since::MEMORIES_ARE_PROPOSED)
+    }
+
+    /// Notes an input of the owner. Inputs of other people, of agents, of webhooks, and without words teach
+    /// nothing.
     pub(super) fn note_learnable(&mut self, fact: &Envelope<EnvironmentEvent>, said: &UserMessage) {
-        let is_owners = fact.source != Source::Agent && said.by.is_none();
-        if self.config.learning.is_none() || !is_owners || first_words(&said.content).is_empty() {
+        let words = first_words(&said.content);
+        let is_owners = fact.source != Source::Agent && said.by.is_none() && !words.contains(WEBHOOK_END);
+        if self.learning_settings().is_none() || !is_owners || words.is_empty() {
             return;
         }
         let watch = &mut self.learning;
@@ -105,11 +113,11 @@ impl ReactAgent {
     }
 
     /// Asks what to remember if there were enough inputs since the last time. Only the start of a run calls
-    /// it, before its input joins the conversation; the run goes on at once.
+    /// it, before its input joins the conversation; the run does not wait for the answer.
     ///
     /// Agents below others do not learn, and nothing is asked beyond a limit.
     pub(super) fn learn_if_due(&mut self, step: &mut RunStep<'_>) {
-        let Some(settings) = self.config.learning else {
+        let Some(settings) = self.learning_settings() else {
             return;
         };
         let watch = &self.learning;

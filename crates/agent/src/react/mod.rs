@@ -13,7 +13,7 @@
 //! | [`learning`], [`known_messages`] | proposals of memories; messages and inputs, seen from outside |
 //! | [`config_change`], [`fallback`] | changes of the configuration; another model for the rest of a run |
 //! | [`condense`], [`wanted_summary`], [`counted`] | summaries; messages that are left out by their number |
-//! | [`stuck`], [`waits`], [`reminders`] | agents that repeat themselves; calls and persons that wait for a time |
+//! | [`stuck`], [`waits`], [`reminders`] | agents that repeat themselves; calls that wait; reminders |
 //! | [`stop`], [`recover`], [`unknown_outcome`] | interrupts, limits and errors; work of another process |
 //! | [`overflow`], [`repair`], [`request_now`] | requests that do not fit, are refused, or would be sent now |
 //!
@@ -80,6 +80,7 @@ use fallback::FallbackInUse;
 use learning::LearningWatch;
 pub use nested_calls::{NestedCall, NestedStage};
 pub use reminders::Reminder;
+use reminders::ReminderList;
 use stuck::StuckWatch;
 
 use crate::conversation::Conversation;
@@ -130,8 +131,8 @@ pub struct ReactAgent {
     #[serde(default, skip_serializing_if = "agentx_types::is_default")]
     learning: LearningWatch,
     /// The reminders that are not due yet.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    reminders: Vec<Reminder>,
+    #[serde(default, skip_serializing_if = "agentx_types::is_default")]
+    reminders: ReminderList,
 }
 
 impl ReactAgent {
@@ -152,7 +153,7 @@ impl ReactAgent {
             given_items: GivenItems::default(),
             refused: RefusedCalls::default(),
             learning: LearningWatch::default(),
-            reminders: Vec::new(),
+            reminders: ReminderList::default(),
         };
         agent.tell_initial_plan_mode();
         agent
@@ -193,11 +194,7 @@ impl ReactAgent {
     pub(crate) fn apply(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
         use EnvironmentEvent as E;
         match &fact.event {
-            E::UserMessage(message) => {
-                self.note_input_of(fact.source);
-                self.note_learnable(fact, message);
-                self.on_user_message(message, step);
-            }
+            E::UserMessage(message) => self.on_user_message(fact, message, step),
             E::InputRevised(revised) => {
                 let taken = self.lifecycle.revise(revised);
                 self.follow_input(taken, step);
@@ -268,7 +265,15 @@ impl ReactAgent {
         self.config.tools.iter().find(|tool| tool.name == name)
     }
 
-    fn on_user_message(&mut self, said: &UserMessage, step: &mut RunStep<'_>) {
+    fn on_user_message(
+        &mut self,
+        fact: &Envelope<EnvironmentEvent>,
+        said: &UserMessage,
+        step: &mut RunStep<'_>,
+    ) {
+        self.note_input_of(fact.source);
+        self.note_learnable(fact, said);
+        self.allow_reminders(fact.source);
         let taken = self.lifecycle.accept_input(said, step);
         self.follow_input(Some(taken), step);
     }

@@ -1,6 +1,6 @@
 //! The tools that the machine itself answers: `recall` and `find_tools` from its state, `ask_user` and
-//! `present_plan` by asking the person, `wait` and `remind_me` by a timer, `delegate` by another agent ([`super::children`]).
-//! No effector knows them.
+//! `present_plan` by asking the person, `wait` and `remind_me` by a timer, `delegate` by another agent
+//! ([`super::children`]). No effector knows them.
 
 use agentx_types::{ContentPart, RequestedCall, ToolSpec, ToolStatus, since};
 

@@ -30,6 +30,7 @@ use agentx_types::{
 
 use super::ReactAgent;
 use super::learning::LearningWatch;
+use super::reminders::ReminderList;
 use super::stop::STOPPED;
 use crate::imported_config::restrict_imported;
 use crate::ledger::CallStage;
@@ -54,7 +55,7 @@ impl ReactAgent {
     pub(super) fn on_copied(&mut self, why: &str, hold: bool, step: &mut RunStep<'_>) {
         self.forget_condensing();
         self.learning = LearningWatch::default();
-        self.reminders.clear();
+        self.reminders = ReminderList::default();
         let Some(asked_model) = self.lifecycle.copied(why, hold) else {
             return;
         };

@@ -5,7 +5,7 @@
 //! An agent has this tool only if the person's settings enable it (`tools.optional: [remind_me]`), because a
 //! run begins without a person.
 
-use agentx_types::{Access, AgentConfig, ReminderSettings, Timestamp, ToolSpec};
+use agentx_types::{Access, AgentConfig, ReminderSettings, Timestamp, ToolSpec, since};
 use serde_json::{Value, json};
 
 use super::wait::{TimeArgument, time_in};
@@ -21,7 +21,8 @@ const LONGEST_TEXT: usize = 500;
 
 /// The tool, if the agent has it and no other tool of this name.
 pub(crate) fn offered(config: &AgentConfig) -> Option<ToolSpec> {
-    let settings = config.reminders.as_ref()?;
+    let is_new = config.rules_version >= since::REMINDERS_ARE_FACTS;
+    let settings = config.reminders.as_ref().filter(|_| is_new)?;
     let is_free = !config.tools.iter().any(|tool| tool.name == REMIND_ME);
     is_free.then(|| tool(settings))
 }
@@ -46,8 +47,8 @@ pub fn tool(settings: &ReminderSettings) -> ToolSpec {
     ToolSpec::new(REMIND_ME.to_owned(), about.to_owned(), schema, Access::Internal).with_idempotent(true)
 }
 
-/// Reads the arguments of a call at the time `now`: the text in one line, and the time. An `Err` is the message
-/// to the model about them.
+/// Reads the arguments of a call at the time `now`: the text in one line, and the time. An `Err` is the
+/// message to the model about them.
 pub(crate) fn reminder(input: &Value, now: Timestamp) -> Result<(String, Timestamp), String> {
     let text = input.get("text").and_then(Value::as_str).unwrap_or_default();
     let words: Vec<&str> = text.split_whitespace().collect();

@@ -64,8 +64,8 @@ pub(crate) struct TimeArgument {
     pub(crate) longest_days: u64,
 }
 
-/// Reads the time in the arguments of a call: `seconds`, or a time with its offset. An `Err` is the message to
-/// the model about them.
+/// Reads the time in the arguments of a call: `seconds`, or a time with its offset. An `Err` is the message
+/// to the model about them.
 pub(crate) fn time_in(input: &Value, now: Timestamp, argument: TimeArgument) -> Result<Timestamp, String> {
     let TimeArgument { key, longest_days } = argument;
     let longest = longest_days * DAY;

@@ -103,8 +103,8 @@ pub struct AgentConfig {
     /// Whether the agent has the tool `wait`, which suspends its run until a time; `false` in older logs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wait: bool,
-    /// The setting of the tool `remind_me`, which sets reminders for the person; `None` if the agent lacks it,
-    /// and in older logs.
+    /// The setting of the tool `remind_me`, which sets reminders for the person; `None` if the agent lacks
+    /// it, and in older logs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reminders: Option<Box<ReminderSettings>>,
     /// Whether a run at a limit of rounds, tokens or cost asks a person; `false` in older logs.

@@ -338,3 +338,9 @@ pub const TYPED_TEXT_IS_READ_AS_A_LINE: u32 = 9;
 
 /// Cache points and the two forms of Claude's `thinking` are left out at Converse too, if it refuses them.
 pub const CONVERSE_SETTINGS_ARE_LEFT_OUT: u32 = 9;
+
+/// After a number of inputs a model is asked what to remember of them, if the agent is set so.
+pub const MEMORIES_ARE_PROPOSED: u32 = 9;
+
+/// The tool `remind_me` sets a reminder: the log has its time, and a run begins once when it is due.
+pub const REMINDERS_ARE_FACTS: u32 = 9;
