@@ -14,8 +14,8 @@ use agentx_server::member_bounds::MemberBounds;
 use agentx_testing::fixture;
 use agentx_types::{
     Access, AgentConfig, Api, ApprovalMode, Condensing, ConfigChange, Guard, Instructions, IntentRule,
-    Limits, ModelParams, ModelSpec, Prices, RULES_VERSION, Route, Routing, Rule, RuleEffect, ServerRules,
-    ToolSpec,
+    LearningSettings, Limits, ModelParams, ModelSpec, Prices, RULES_VERSION, Route, Routing, Rule,
+    RuleEffect, ServerRules, ToolSpec,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseResult, TestRunner};
@@ -524,6 +524,28 @@ fn no_member_gets_more_than_the_settings_give() {
         tally.routed.get() >= SEQUENCES / 64,
         "{} routed",
         tally.routed.get()
+    );
+}
+
+#[test]
+fn a_session_of_a_member_has_no_reminders_and_no_proposals_of_memories() {
+    let wanted = |agents| AgentConfig {
+        approval: ApprovalMode::Ask,
+        agents,
+        reminders: Some(Box::default()),
+        learning: Some(LearningSettings {
+            threshold_turns: 1,
+            reflect_turns: 1,
+        }),
+        ..fixture::config()
+    };
+    let bounds = bounds(&(Vec::new(), ApprovalMode::Ask, 5), true);
+    let admitted = bounds.admit(wanted(vec![wanted(Vec::new())])).unwrap();
+    let all = all_of(&admitted);
+    assert_eq!(all.len(), 2);
+    assert!(
+        all.iter()
+            .all(|agent| agent.reminders.is_none() && agent.learning.is_none())
     );
 }
 

@@ -138,6 +138,9 @@ impl MemberBounds {
             server_rules: self.server_rules.clone(),
             agents,
             routing,
+            // Nobody watches reminders of members, and the memories of this machine are its operator's.
+            reminders: None,
+            learning: None,
             ..config
         }
     }
@@ -164,22 +167,23 @@ impl MemberBounds {
             approval,
             rules,
             limits,
-            agents,
-            routing,
+            // These two are compared by `widened_below`.
+            agents: _,
+            routing: _,
             condensing,
             all_tools: _,
             tool_search: _,
             answer_schema: _,
             ask_user: _,
             wait: _,
+            // `fit` leaves these two out of a new session, and no change adds them.
             reminders: _,
+            learning: _,
             // A run in the session of a member ends at its limits: nobody is asked.
             asks_at_limits: _,
             stuck: _,
             plan_mode,
             context_sources: _,
-            // The service makes no proposals in the sessions of members.
-            learning: _,
             web_text: _,
             security: _,
             // These agents are never freer than this one.
@@ -203,14 +207,16 @@ impl MemberBounds {
             .or_else(|| self.wider_tools(before, tools))
             .or_else(|| self.wider_limits(before.limits, *limits))
             .or_else(|| self.other_ground(before, after));
-        if widened.is_some() {
-            return widened;
-        }
-        let routed = routing.as_deref().into_iter().flat_map(|routing| {
+        widened.or_else(|| self.widened_below(before, after))
+    }
+
+    /// Describes the same of the agents that `after` may create or send inputs to.
+    fn widened_below(&self, before: &AgentConfig, after: &AgentConfig) -> Option<String> {
+        let routed = after.routing.as_deref().into_iter().flat_map(|routing| {
             let routes = routing.routes.iter().map(|route| &route.agent);
             routes.chain(routing.default.as_deref())
         });
-        agents.iter().chain(routed).find_map(|agent| {
+        after.agents.iter().chain(routed).find_map(|agent| {
             let same = before.agents.iter().find(|known| known.name == agent.name);
             let within = self.widened(same.unwrap_or(before), agent)?;
             Some(format!("its agent {:?}: {within}", agent.name))
