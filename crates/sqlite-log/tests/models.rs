@@ -531,6 +531,25 @@ fn a_database_without_a_place_for_roles_gets_one() {
 }
 
 #[test]
+fn a_database_without_a_place_for_reminders_gets_one_and_has_none_until_then() {
+    run(async {
+        let home = Home::new();
+        drop(home.open());
+        home.sql().execute_batch("DROP TABLE reminders").unwrap();
+        let log = home.open();
+        let writer = begin(&*log).await;
+        let projections = vec![Projection::Reminder(Some(Timestamp(9)))];
+        log.append(&writer, projecting(facts(1, [user("a")]), projections))
+            .await
+            .unwrap();
+        assert_eq!(log.reminding().await.unwrap(), [(session(), owner())]);
+        // A file that can only be read gets no table.
+        home.sql().execute_batch("DROP TABLE reminders").unwrap();
+        assert_eq!(log.reminding().await.unwrap(), []);
+    });
+}
+
+#[test]
 fn words_are_found_in_memory_by_their_beginnings() {
     run(async {
         let log = agentx_runtime::MemoryLog::new();

@@ -138,8 +138,8 @@ fn set_up(connection: &mut Connection, options: &LogOptions, place: &DatabaseFil
 }
 
 /// A database of this format from before sessions could be shared has no table for roles, and an early one no
-/// table for estimates, unknown prices and reminders. If it can only be read, only owners have a role, and these are
-/// unknown.
+/// table for estimates, unknown prices and reminders. If it can only be read, only owners have a role, and
+/// these are unknown.
 fn add_later_tables(connection: &Connection, place: &DatabaseFile) {
     let added = connection.execute_batch(
         "CREATE TABLE IF NOT EXISTS roles (person TEXT NOT NULL, session INTEGER NOT NULL, role TEXT NOT NULL,

@@ -32,7 +32,7 @@ use crate::write::adopt;
 use crate::write::redact;
 use crate::write::sessions;
 use crate::write::writer::{Append, Job, Released, WriterState, WriterThread};
-use crate::{keys, read, search};
+use crate::{keys, models, read, search};
 use lock_guard::LockGuard;
 
 /// The session log in one SQLite database.
@@ -307,7 +307,7 @@ impl SessionLog for SqliteLog {
     }
 
     fn reminding(&self) -> BoxFuture<'_, Result<Vec<(SessionId, OwnerId)>, LogError>> {
-        Box::pin(self.read_with(sessions::reminding))
+        Box::pin(self.read_with(models::reminders::reminding))
     }
 
     fn resolve(&self, owner: &OwnerId, prefix: &str) -> BoxFuture<'_, Result<Vec<SessionId>, LogError>> {

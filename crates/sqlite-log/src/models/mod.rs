@@ -1,11 +1,12 @@
 //! The read models: data of lists, messages, spending. The writer changes them in the transaction that
 //! appends their facts; they can be dropped and rebuilt.
 
+pub(crate) mod reminders;
 pub(crate) mod reworded;
 pub(crate) mod word_index;
 
 use agentx_runtime::{Projection, is_own_command, title_from};
-use agentx_types::{MessageId, OwnerId, Role, SessionRole, Timestamp};
+use agentx_types::{MessageId, OwnerId, Role, SessionRole};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -112,7 +113,7 @@ fn apply_one(
         Projection::Message { .. } => apply_message(connection, session, projection, unindexed),
         Projection::Spent { .. } => spend(connection, session, projection),
         Projection::Role { person, role } => set_role(connection, session, person, *role),
-        Projection::Reminder(due_at) => set_reminder(connection, session, *due_at),
+        Projection::Reminder(due_at) => reminders::set_reminder(connection, session, *due_at),
         Projection::Unshared => {
             connection
                 .prepare_cached("DELETE FROM roles WHERE session = ?1")?
@@ -122,19 +123,6 @@ fn apply_one(
         // A kind that a later version adds does not concern the data here.
         _ => Ok(()),
     }
-}
-
-/// Records the time of the first reminder of a session, or that it has none.
-fn set_reminder(connection: &Connection, session: i64, due_at: Option<Timestamp>) -> Result<(), Fault> {
-    match due_at {
-        Some(due_at) => connection
-            .prepare_cached("INSERT OR REPLACE INTO reminders (session, due_at) VALUES (?1, ?2)")?
-            .execute(params![session, due_at.0])?,
-        None => connection
-            .prepare_cached("DELETE FROM reminders WHERE session = ?1")?
-            .execute([session])?,
-    };
-    Ok(())
 }
 
 /// Keeps the excerpt of a message, and makes a title of the first message of a person.
@@ -381,7 +369,7 @@ pub(crate) fn clear(connection: &Connection, session: i64, limit: i64) -> Result
     connection
         .prepare_cached("DELETE FROM roles WHERE session = ?1")?
         .execute([session])?;
-    set_reminder(connection, session, None)?;
+    reminders::set_reminder(connection, session, None)?;
     Ok(rows.len())
 }
 

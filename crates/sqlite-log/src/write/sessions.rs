@@ -341,19 +341,6 @@ pub(crate) fn under_way(connection: &Connection) -> Result<Vec<(SessionId, Owner
     Ok(found)
 }
 
-/// Sessions with a reminder that is not due, or that nobody has told yet.
-pub(crate) fn reminding(connection: &Connection) -> Result<Vec<(SessionId, OwnerId)>, Fault> {
-    let mut statement = connection.prepare_cached(
-        "SELECT s.session_id, s.owner FROM reminders r CROSS JOIN sessions s ON s.id = r.session
-         WHERE s.deleted_at IS NULL ORDER BY r.due_at",
-    )?;
-    let rows = statement.query_map([], |row| {
-        let session = SessionId::new(row.get_ref(0)?.as_str()?);
-        Ok((session, OwnerId::new(row.get_ref(1)?.as_str()?)))
-    })?;
-    Ok(rows.collect::<Result<_, _>>()?)
-}
-
 /// Ids that begin with `prefix`, with or without the part that all ids have.
 pub(crate) fn resolve(
     connection: &Connection,
