@@ -105,6 +105,7 @@ impl Assembly<'_> {
             agents: self.children(&agent.agents, origin, depth)?,
             instructions: Vec::new(),
             built_in_agents: Vec::new(),
+            learning: self.base.learning.filter(|_| depth == 0),
             ..self.base.clone()
         };
         match instructions {
