@@ -136,7 +136,7 @@ pub(crate) enum UsageByArg {
     Model,
     /// By day and model
     DayModel,
-    /// By the reason for the model call: answer, tool round, retry, tool, compaction
+    /// By the reason: answer, tool round, retry, tool, compaction, learning
     Cause,
 }
 
