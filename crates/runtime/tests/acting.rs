@@ -2,16 +2,20 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentx_bus::{Grace, KeyPattern, Serve};
-use agentx_runtime::{ActionDispatcher, BoxFuture, Effector, EventSink, Session, UserInput};
+use agentx_runtime::{ActionDispatcher, BoxFuture, Delivery, Effector, EventSink, Session, UserInput, View};
 use agentx_testing::{Gate, MemoryWorld, ModelScript, fixture, run_ended};
 use agentx_types::{
-    Action, ActionBody, ActionKind, AgentConfig, ApprovalMode, ContentPart, EnvironmentEvent, RunStatus,
-    SessionId, ToolCallId, ToolResult, ToolStatus,
+    Action, ActionBody, ActionKind, AgentConfig, ApprovalMode, ContentPart, ContextChange, EnvironmentEvent,
+    LearningSettings, RunStatus, RuntimeEvent, SessionId, ToolCallId, ToolResult, ToolStatus,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
+
+/// The time that a test waits for an event before it fails.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Answers every call with its own name.
 #[derive(Clone, Default)]
@@ -141,6 +145,39 @@ async fn a_call_that_nobody_serves_fails_by_name_and_the_run_goes_on() {
         "Nobody serves the tool read in this program any more; nothing was done. To have it, attach a reactor that serves it \
          (`NodeRuntime::attach`)."
     );
+}
+
+#[tokio::test]
+async fn proposals_of_memories_that_nobody_serves_fail_by_name_and_are_not_awaited_any_more() {
+    let memory = MemoryWorld::new((0..3).map(|_| ModelScript::text("ok")));
+    let config = AgentConfig {
+        learning: Some(LearningSettings {
+            threshold_turns: 1,
+            reflect_turns: 0,
+        }),
+        ..fixture::config()
+    };
+    let session = memory.open_new(config).await;
+    let mut events = session.subscribe(0, View::Runtime).await.unwrap();
+    session.send(UserInput::text("one")).await.unwrap();
+    for (text, failures) in [("two", 1), ("three", 2)] {
+        session.send(UserInput::text(text)).await.unwrap();
+        let told = async {
+            loop {
+                if let Delivery::Runtime(event) = events.next().await.unwrap()
+                    && let RuntimeEvent::ContextChanged(changed) = &event.event
+                    && let ContextChange::Proposed { problem, .. } = &changed.change
+                {
+                    return problem.clone().unwrap();
+                }
+            }
+        };
+        let problem = tokio::time::timeout(PATIENCE, told).await.unwrap();
+        assert!(problem.contains("memories.requests"), "{problem}");
+        let tags = memory.tags();
+        let proposed = tags.iter().filter(|tag| *tag == "memories_proposed");
+        assert_eq!(proposed.count(), failures);
+    }
 }
 
 #[tokio::test]

@@ -285,7 +285,7 @@ impl SessionFold {
     pub fn is_open(&self, action: &ActionId) -> bool {
         self.agents.iter().any(|agent| {
             agent.condensing() == Some(action)
-                || agent.react().is_some_and(|agent| agent.awaits_verdict(action))
+                || agent.react().is_some_and(|agent| agent.awaits_verdict(action) || agent.awaits_proposals(action))
                 || agent.run().is_some_and(|run| run.pending.model_call.as_ref() == Some(action) || run.pending.timer.as_ref() == Some(action) || run.pending.context.iter().any(|open| open.action_id == *action))
                 || agent.calls().iter().any(|entry| {
                     matches!(&entry.stage, CallStage::Running { action_id, .. } | CallStage::Answering { action_id, .. } | CallStage::Waiting { action_id, .. } if action_id == action)

@@ -150,6 +150,12 @@ impl ReactAgent {
         });
     }
 
+    /// Returns whether the answer to this request for proposals is awaited.
+    pub fn awaits_proposals(&self, action: &ActionId) -> bool {
+        let open = self.learning.under_way.as_ref();
+        open.is_some_and(|open| open.action_id == *action)
+    }
+
     /// Takes the answer to an awaited request: its cost is counted, and its proposals are shown. Whatever
     /// came of it, the same inputs are not asked about again.
     pub(super) fn on_memories_proposed(

@@ -6,9 +6,10 @@
 //!                                                                        └─ due ─────▶ the message
 //! ```
 //!
-//! The timer is an action like any other: `timer_fired` names it as its cause. A second one, or one of a
-//! program that another one replaced, finds no reminder. So each fires once, whatever dies. A copy of the
-//! session has none, because the original tells the person.
+//! Only the first reminder has a timer, so that many of them take no more than one place among the timers of
+//! a program. The timer is an action like any other: `timer_fired` names it as its cause. A second one, or one
+//! of a program that another one replaced, ends nothing. So each reminder is told once, whatever dies. A copy
+//! of the session has none, because the original tells the person.
 //!
 //! A run that tells a reminder begins without a person. Its calls are decided by the same rules as those of
 //! any other run. The model reads the words in quotes, with the id of the person if another one than the
@@ -16,8 +17,8 @@
 //! could ask its model forever.
 
 use agentx_types::{
-    ActionBody, ActionId, CallWait, ContentPart, Envelope, EnvironmentEvent, Message, MessageId, OwnerId,
-    RequestedCall, Role, Source, StartTimer, Timer, Timestamp, ToolCallId, ToolStatus,
+    ActionBody, ActionId, CallWait, Cancel, ContentPart, Envelope, EnvironmentEvent, Message, MessageId,
+    OwnerId, RequestedCall, Role, Source, StartTimer, Timer, Timestamp, ToolCallId, ToolStatus,
 };
 use serde::{Deserialize, Serialize};
 
@@ -43,8 +44,6 @@ pub struct Reminder {
     /// The person other than the owner who said something in the run that set it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<OwnerId>,
-    /// The timer.
-    action_id: ActionId,
 }
 
 /// The reminders of an agent.
@@ -52,6 +51,9 @@ pub struct Reminder {
 pub(super) struct ReminderList {
     /// Those that are not due yet, in the order in which they were set.
     open: Vec<Reminder>,
+    /// The timer of the first one that is due.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    timer: Option<ActionId>,
     /// Whether a run that tells reminders was the last to begin, and no person has said anything since.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_alone: bool,
@@ -82,20 +84,22 @@ impl ReactAgent {
             let full = format!("not set: {MAX_REMINDERS} reminders of this session are not due yet.");
             return Ok(self.answer_now(call, ToolStatus::Refused, full, step));
         }
-        let action_id = start(&call.tool_call_id, due_at, step);
-        let said = format!(
-            "Set for {} (it is {} now). You get a message then.",
-            due_at.rfc3339(),
-            step.at.rfc3339()
-        );
+        let is_first = self.reminders.open.iter().all(|other| due_at < other.due_at);
         let by = self.other_speaker();
         self.reminders.open.push(Reminder {
             tool_call_id: call.tool_call_id.clone(),
             text,
             due_at,
             by,
-            action_id,
         });
+        if is_first {
+            self.start_reminder_timer(step);
+        }
+        let said = format!(
+            "Set for {} (it is {} now). You get a message then.",
+            due_at.rfc3339(),
+            step.at.rfc3339()
+        );
         Ok(self.answer_now(call, ToolStatus::Success, said, step))
     }
 
@@ -108,33 +112,53 @@ impl ReactAgent {
         of_run.find_map(|message| message.by.clone())
     }
 
-    /// Handles the timer of a reminder. Returns `false` if it is of none.
+    /// Handles the timer of the first reminder, and tells all that are due. Returns `false` if it is another
+    /// timer.
     ///
     /// A timer that fires much too early is started again for the rest: the clock was set back meanwhile.
     pub(super) fn end_reminder(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) -> bool {
-        let is_it = |reminder: &Reminder| fact.cause.as_ref() == Some(&reminder.action_id);
-        let Some(place) = self.reminders.open.iter().position(is_it) else {
+        if fact.cause.is_none() || fact.cause != self.reminders.timer {
             return false;
-        };
-        if millis_until(self.reminders.open[place].due_at, step.at) > EARLY_MS {
-            let reminder = &mut self.reminders.open[place];
-            reminder.action_id = start(&reminder.tool_call_id, reminder.due_at, step);
-        } else {
-            let reminder = self.reminders.open.remove(place);
-            self.remind(&[reminder], step);
         }
+        self.reminders.timer = None;
+        self.tell_due(EARLY_MS, step);
         true
     }
 
-    /// Another process takes over: starts the timers of reminders again, and tells those that are due.
+    /// Another process takes over: starts the timer of the reminders again, and tells those that are due.
     pub(super) fn take_up_reminders(&mut self, step: &mut RunStep<'_>) {
+        self.reminders.timer = None;
+        self.tell_due(0, step);
+    }
+
+    /// Tells the reminders that are due within `early_ms`, and starts the timer of the others.
+    fn tell_due(&mut self, early_ms: u64, step: &mut RunStep<'_>) {
         let all = std::mem::take(&mut self.reminders.open);
-        let (due, later): (Vec<_>, Vec<_>) = all.into_iter().partition(|found| found.due_at <= step.at);
+        let is_due = |reminder: &Reminder| millis_until(reminder.due_at, step.at) <= early_ms;
+        let (due, later): (Vec<_>, Vec<_>) = all.into_iter().partition(is_due);
         self.reminders.open = later;
-        for reminder in &mut self.reminders.open {
-            reminder.action_id = start(&reminder.tool_call_id, reminder.due_at, step);
-        }
+        self.start_reminder_timer(step);
         self.remind(&due, step);
+    }
+
+    /// Starts the timer of the first reminder, in place of an earlier one. It belongs to no run, so it stays
+    /// when the run ends.
+    fn start_reminder_timer(&mut self, step: &mut RunStep<'_>) {
+        if let Some(action_id) = self.reminders.timer.take() {
+            step.act_in(None, ActionBody::Cancel(Cancel { action_id }));
+        }
+        let Some(first) = self.reminders.open.iter().min_by_key(|reminder| reminder.due_at) else {
+            return;
+        };
+        let timer = StartTimer {
+            after_ms: millis_until(first.due_at, step.at),
+            timer: Timer::Reminder,
+            wait: Some(CallWait {
+                tool_call_id: first.tool_call_id.clone(),
+                due_at: first.due_at,
+            }),
+        };
+        self.reminders.timer = Some(step.act_in(None, ActionBody::StartTimer(timer)));
     }
 
     /// Has the model tell the person about reminders that are due: in the run in progress, or in one of its
@@ -181,17 +205,4 @@ fn line_of(reminder: &Reminder) -> String {
             format!("\n- \"{words}\" (set for {due_at}, when another person, {person}, was speaking)")
         }
     }
-}
-
-/// Starts the timer of a reminder. It belongs to no run, so it stays when the run ends.
-fn start(call: &ToolCallId, due_at: Timestamp, step: &mut RunStep<'_>) -> ActionId {
-    let timer = StartTimer {
-        after_ms: millis_until(due_at, step.at),
-        timer: Timer::Reminder,
-        wait: Some(CallWait {
-            tool_call_id: call.clone(),
-            due_at,
-        }),
-    };
-    step.act_in(None, ActionBody::StartTimer(timer))
 }

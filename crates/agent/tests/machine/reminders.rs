@@ -283,3 +283,26 @@ fn the_words_of_a_reminder_stay_in_their_quotes_and_name_another_person_who_spok
     assert!(told.contains("another person, own_guest, was speaking"), "{told}");
     session.check_replay();
 }
+
+#[test]
+fn only_the_first_reminder_has_a_timer() {
+    let mut session = Session::started_with_rules(RULES_VERSION, |config| {
+        config.reminders = Some(Box::default());
+    });
+    session.calls(&[("c1", "remind_me", json!({"text": "buy tea", "seconds": 90}))]);
+    let (later, _) = timers(&session).remove(0);
+    session.calls(&[("c2", "remind_me", json!({"text": "call Bob", "seconds": 60}))]);
+    assert!(session.cancelled.contains(&later));
+    session.calls(&[("c3", "remind_me", json!({"text": "go home", "seconds": 120}))]);
+    assert_eq!(timers(&session).len(), 1);
+    session.answer("I will.");
+    fires_after(&mut session, 60_000);
+    let told = last(&session);
+    assert!(told.contains("call Bob") && !told.contains("buy tea"), "{told}");
+    session.answer("Call Bob!");
+    fires_after(&mut session, 60_000);
+    let told = last(&session);
+    assert!(told.contains("buy tea") && told.contains("go home"), "{told}");
+    assert!(timers(&session).is_empty() && session.react().reminders().is_empty());
+    session.check_replay();
+}
