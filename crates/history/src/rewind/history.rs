@@ -18,14 +18,15 @@ use super::restorings::Restoring;
 /// The tools whose outcome describes their changes of files. Names of tools are unique, so no other tool can
 /// have these.
 const CHANGERS: [&str; 3] = ["write", "edit", "browser_download"];
-/// The tools that the agent's machine answers itself, which change nothing. They are not among an agent's
-/// tools unless one of another kind has taken the name.
-const OF_MACHINE: [&str; 6] = [
+/// The tools that the agent's machine answers itself, which change nothing; a reminder belongs to the session
+/// in which it was set. They are not among an agent's tools unless one of another kind has taken the name.
+const OF_MACHINE: [&str; 7] = [
     "ask_user",
     "delegate",
     "find_tools",
     "present_plan",
     "recall",
+    "remind_me",
     "wait",
 ];
 
