@@ -374,3 +374,15 @@ pub async fn history_of(runtime: &dyn Runtime, session: &SessionId) -> Result<Se
     }
     Ok(history)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_of_the_machine_is_known() {
+        for tool in agentx_agent::own_tools() {
+            assert!(OF_MACHINE.contains(&tool.name.as_str()), "{}", tool.name);
+        }
+    }
+}
