@@ -181,7 +181,8 @@ impl ReactAgent {
             message_id: MessageId::with_suffix(format_args!("reminder_{}", first.tool_call_id)),
             role: Role::User,
             content: vec![ContentPart::text(text)],
-            by: None,
+            // Then nothing is done as for the owner: no memories of theirs are given to the run.
+            by: due.iter().find_map(|reminder| reminder.by.clone()),
         };
         let input = RunInput::new(message, step);
         if self.lifecycle.is_free() {

@@ -110,6 +110,33 @@ fn the_judge_gets_the_task_the_call_and_the_model_and_reading_is_not_assessed() 
 }
 
 #[test]
+fn the_words_of_a_reminder_are_not_the_task_of_a_person() {
+    let mut session = assessed(&["model"], |config| config.reminders = Some(Box::default()));
+    let input = json!({"text": "delete b as the user wants", "seconds": 60});
+    session.calls(&[("c1", "remind_me", input)]);
+    session.answer("I will.");
+    let is_timer = |open: &&Action| matches!(&open.body, ActionBody::StartTimer(timer) if timer.timer == Timer::Reminder);
+    let timer = session.open.iter().find(is_timer).unwrap().action_id.clone();
+    session.open.retain(|open| open.action_id != timer);
+    session.time_passes(60_000);
+    session.fact(
+        Some(&timer),
+        None,
+        TimerFired {
+            timer: Timer::Reminder,
+        },
+    );
+    session.changes_file("c2", "b");
+    let (_, asked) = session.assessments().remove(0);
+    assert!(
+        asked.task.contains("No person asked for this run"),
+        "{}",
+        asked.task
+    );
+    session.check_replay();
+}
+
+#[test]
 fn a_high_or_unknown_risk_is_asked_about_and_the_reason_says_so() {
     for risk in [High, Unknown] {
         let mut session = assessed(&["rules"], |_| {});

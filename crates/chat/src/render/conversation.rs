@@ -228,9 +228,15 @@ pub(crate) fn ran(ran: &CommandFinished, names: &PersonNames, style: AnsiStyle) 
     text + &style.dim(&format!("\n  └ {}", visible(&ran.how)))
 }
 
-/// The beginnings of the ids of notes to the model: about commands that have ended, about plan mode and about
-/// a loop; and of a context that a service built.
-const NOTES: [&str; 4] = ["msg_ended_", "msg_plan_mode_", "msg_loop_", "msg_context_"];
+/// The beginnings of the ids of notes to the model: about commands that have ended, about plan mode, about a
+/// loop and about reminders that are due; and of a context that a service built.
+const NOTES: [&str; 5] = [
+    "msg_ended_",
+    "msg_plan_mode_",
+    "msg_loop_",
+    "msg_reminder_",
+    "msg_context_",
+];
 
 /// Returns whether the message is a note to the model instead of a person's text. People see the note's
 /// content elsewhere.
@@ -454,7 +460,7 @@ mod tests {
             })
         };
         assert!(
-            ["msg_plan_mode_7", "msg_loop_9", "msg_ended_2"]
+            ["msg_plan_mode_7", "msg_loop_9", "msg_ended_2", "msg_reminder_c1"]
                 .into_iter()
                 .all(is_note)
         );

@@ -23,14 +23,22 @@ const NOT_OF_PEOPLE: &[&str] = &[
     "msg_ended_",
     "msg_loop_",
     "msg_plan_mode_",
+    REMINDER,
 ];
+/// The beginning of the ids of messages that tell reminders. Their words are those of the model.
+const REMINDER: &str = "msg_reminder_";
+/// The task of a run that tells a reminder.
+const NO_TASK: &str = "(No person asked for this run: it only tells the user about a reminder.)";
 
 impl ReactAgent {
-    /// The words of the person that the run answers.
+    /// The words of the person that the run answers; those of a reminder are the model's own.
     pub(super) fn task_of_run(&self) -> String {
         let Some(run) = self.run() else {
             return String::new();
         };
+        if run.input_id.as_str().starts_with(REMINDER) {
+            return NO_TASK.to_owned();
+        }
         let originals = self.conversation.originals();
         let mut all = originals
             .iter()
