@@ -81,7 +81,8 @@ pub(crate) fn restrict_imported(config: &mut AgentConfig, workspace: Option<&str
     } = config;
     fallbacks.clear();
     context_sources.clear();
-    (*learning, *reminders) = (None, None);
+    *learning = None;
+    *reminders = None;
     // Nobody knows what the document has read.
     *web_text |= *rules_version >= since::WEB_TEXT_IS_SEEN;
     rules.retain(|rule| rule.effect != RuleEffect::Allow);
