@@ -85,7 +85,7 @@ impl LearningWatch {
 struct LearnablePart {
     /// The events of the owner's inputs.
     inputs: Vec<u64>,
-    /// What the owner and the agent said.
+    /// The words of the owner and of the agent.
     lines: Vec<SaidLine>,
 }
 
