@@ -257,16 +257,45 @@ async fn model_that_reminds(seconds: u64) -> StrictServer {
     StrictServer::chat(ChatServer::new(Dialect::LlamaCpp), answer).await
 }
 
+/// A sandbox whose model is this one, and has the tool `remind_me`.
+fn sandbox_with_reminders(server: &StrictServer) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.config(&format!(
+        "providers:\n  mine: {{base_url: '{}/v1', auth: none}}\nmodels:\n  m: {{provider: mine}}\nmodel: m\n\
+         tools: {{optional: [remind_me]}}\n",
+        server.url()
+    ));
+    sandbox
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chat_that_is_left_names_the_next_reminder() {
+    let server = model_that_reminds(7_200).await;
+    tokio::task::block_in_place(|| {
+        let sandbox = sandbox_with_reminders(&server);
+        let mut chat = crate::pty::Pty::start(&sandbox, &[], 120, 40);
+        chat.wait_for_last("›");
+        chat.keys("remind me to call Bob\r");
+        chat.wait_for("I will remind you.");
+        chat.wait_for_last("›");
+        chat.keys("\u{4}");
+        assert_eq!(chat.end(), Some(0));
+        assert!(
+            chat.lines()
+                .iter()
+                .any(|line| line.contains("a reminder is due at")),
+            "{:#?}",
+            chat.lines()
+        );
+    });
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reminder_of_a_session_that_is_over_is_told_once() {
     let server = model_that_reminds(3).await;
     tokio::task::block_in_place(|| {
-        let sandbox = Sandbox::new();
-        sandbox.config(&format!(
-            "providers:\n  mine: {{base_url: '{}/v1', auth: none}}\nmodels:\n  m: {{provider: mine}}\nmodel: m\n\
-             tools: {{optional: [remind_me]}}\n",
-            server.url()
-        ));
+        let sandbox = sandbox_with_reminders(&server);
         let ran = sandbox.run(&["run", "remind me to call Bob"]);
         assert_eq!(ran.code, Some(0), "the run does not wait: {ran}");
         assert!(ran.stdout.contains("I will remind you."), "{ran}");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx::runtime::Session;
+use agentx::runtime::{Session, WaitKind};
 use agentx::types::Timestamp;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tokio::time::Instant;
@@ -215,6 +215,7 @@ impl Chat<'_> {
             };
             self.display.transcript.aside(&self.display.style().warn(&note));
         }
+        self.announce_reminder().await;
         let names: Vec<String> = self
             .status
             .questions()
@@ -235,8 +236,32 @@ impl Chat<'_> {
     /// Returns the time until which the session only waits, if it does: then leaving stops nothing.
     async fn waits_until(&self) -> Option<Timestamp> {
         let state = self.connection.session()?.state().await.ok()?;
-        let first = state.waits.first().filter(|_| state.only_waits);
+        let mut waits = state.waits.iter().filter(|wait| wait.kind != WaitKind::Reminder);
+        let first = waits.next().filter(|_| state.only_waits);
         first.map(|wait| wait.due_at)
+    }
+
+    /// Prints, on leaving, the time of the next reminder: it needs a program that runs then.
+    async fn announce_reminder(&mut self) {
+        let Some(due_at) = self.next_reminder().await else {
+            return;
+        };
+        let note = format!(
+            "· a reminder is due at {}; `agentx waits run` or `agentx serve` tells it if this session is not open then",
+            due_at.rfc3339()
+        );
+        self.display.transcript.aside(&self.display.style().dim(&note));
+    }
+
+    /// Returns the time of the first reminder of the session, if it has one and can be reached.
+    async fn next_reminder(&self) -> Option<Timestamp> {
+        let session = self
+            .connection
+            .session()
+            .filter(|_| self.connection.lost.is_none())?;
+        let state = session.state().await.ok()?;
+        let mut reminders = state.waits.iter().filter(|wait| wait.kind == WaitKind::Reminder);
+        reminders.next().map(|wait| wait.due_at)
     }
 
     /// Returns whether the session keeps its open question when the chat leaves it.
