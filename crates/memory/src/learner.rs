@@ -9,8 +9,8 @@
 //! | the model fails, or takes longer than 2 min; the answer is no list; the inbox is full | a `problem` |
 //!
 //! A proposal is accepted without the person only if the setting says so, it is a fact, and the conversation
-//! has no text from outside. A reflection always waits for the person. The answer of the model is not recorded
-//! in the session, so nothing replaces secrets in it: a proposal with a known secret is not stored.
+//! has no text from outside. A reflection always waits for the person. The answer of the model is not
+//! recorded in the session, so nothing replaces secrets in it: a proposal with a known secret is not stored.
 
 use std::sync::Arc;
 use std::time::Duration;

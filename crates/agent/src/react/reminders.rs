@@ -7,9 +7,9 @@
 //! ```
 //!
 //! Only the first reminder has a timer, so that many of them take no more than one place among the timers of
-//! a program. The timer is an action like any other: `timer_fired` names it as its cause. A second one, or one
-//! of a program that another one replaced, ends nothing. So each reminder is told once, whatever dies. A copy
-//! of the session has none, because the original tells the person.
+//! a program. The timer is an action like any other: `timer_fired` names it as its cause. A second one, or
+//! one of a program that another one replaced, ends nothing. So each reminder is told once, whatever dies. A
+//! copy of the session has none, because the original tells the person.
 //!
 //! A run that tells a reminder begins without a person. Its calls are decided by the same rules as those of
 //! any other run. The model reads the words in quotes, with the id of the person if another one than the
