@@ -2,12 +2,14 @@
 //!
 //! Builders merge, split and add messages, so an index in the body says little about the conversation. The
 //! request is therefore built once more with a mark in place of each text, result and input; the mark at the
-//! named place tells the part. No part is returned if the place has no mark or marks of several messages, or
-//! if the marked body has another form: then nothing is certain.
+//! named place tells the part. No part is returned if the place has no mark or texts of several messages, or
+//! if the marked body has another form: then nothing is certain. Some builders send several messages of a
+//! person as one text. Then the earliest counts that was not replaced after an earlier refusal, so that the
+//! newest, which the model is to answer, stays as long as possible.
 
 use std::sync::Arc;
 
-use agentx_types::{ContentPart, Message, MessagePlace, ModelRequest};
+use agentx_types::{ContentPart, LEFT_OUT_PART, Message, MessagePlace, ModelRequest};
 use serde_json::{Value, json};
 
 use crate::error::{PlaceStep, place_steps};
@@ -55,14 +57,17 @@ pub fn named_part(
     let sent: Value = serde_json::from_slice(&build(request, options, blobs)).ok()?;
     let marked: Value = serde_json::from_slice(&build(&with_marks(request), options, blobs)).ok()?;
     let at = find(&sent, &marked, &steps)?;
-    let mut marks = Vec::new();
-    collect_marks(at, &mut marks);
+    let mut texts = Vec::new();
+    collect_marks(at, &mut texts);
+    let is_one_text = texts.len() == 1;
+    let mut marks = texts.concat();
     marks.sort_unstable();
     marks.dedup();
     let (message, part) = *marks.first()?;
-    if marks.iter().any(|(other, _)| *other != message) {
+    if !is_one_text && marks.iter().any(|(other, _)| *other != message) {
         return None;
     }
+    marks.retain(|(other, _)| *other == message);
     let part = if marks.len() == 1 {
         u32::try_from(part).ok()
     } else {
@@ -89,10 +94,12 @@ fn with_marks(request: &ModelRequest) -> ModelRequest {
     }
 }
 
-/// Builders leave blank texts out, so these stay.
+/// Builders leave blank texts out, so these stay; so do the words in place of what was refused earlier.
 fn put_mark(part: &mut ContentPart, mark: &str) {
     match part {
-        ContentPart::Text(text) if !text.text.trim().is_empty() => mark.clone_into(&mut text.text),
+        ContentPart::Text(text) if !text.text.trim().is_empty() && text.text != LEFT_OUT_PART => {
+            mark.clone_into(&mut text.text);
+        }
         ContentPart::ToolCall(call) => call.input = json!({ "mark": mark }),
         ContentPart::ToolResult(result) => {
             for part in &mut result.content {
@@ -135,12 +142,15 @@ fn find<'a>(sent: &Value, marked: &'a Value, steps: &[PlaceStep]) -> Option<&'a 
     Some(marked)
 }
 
-/// Collects the message and the part of each mark in a value.
-fn collect_marks(value: &Value, marks: &mut Vec<(usize, usize)>) {
+/// Collects the message and the part of each mark in a value, by the texts that have marks.
+fn collect_marks(value: &Value, texts: &mut Vec<Vec<(usize, usize)>>) {
     match value {
-        Value::String(text) => marks.extend(text.split(MARK).skip(1).filter_map(read_mark)),
-        Value::Array(values) => values.iter().for_each(|value| collect_marks(value, marks)),
-        Value::Object(object) => object.values().for_each(|value| collect_marks(value, marks)),
+        Value::String(text) => {
+            let marks: Vec<_> = text.split(MARK).skip(1).filter_map(read_mark).collect();
+            texts.extend((!marks.is_empty()).then_some(marks));
+        }
+        Value::Array(values) => values.iter().for_each(|value| collect_marks(value, texts)),
+        Value::Object(object) => object.values().for_each(|value| collect_marks(value, texts)),
         _ => {}
     }
 }

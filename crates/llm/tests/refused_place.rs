@@ -4,8 +4,8 @@
 
 use agentx_llm::{Catalog, NoBlobs, build, named_part};
 use agentx_types::{
-    Access, Api, ContentPart, Message, MessagePlace, ModelParams, ModelRequest, Role, ToolCallPart,
-    ToolResultPart, ToolSpec,
+    Access, Api, ContentPart, LEFT_OUT_PART, Message, MessagePlace, ModelParams, ModelRequest, Role,
+    ToolCallPart, ToolResultPart, ToolSpec,
 };
 use serde_json::{Value, json};
 
@@ -169,6 +169,24 @@ fn a_whole_message_is_found_and_what_is_not_certain_is_not() {
     ] {
         assert_eq!(named(&request, place), None, "{place}");
     }
+}
+
+#[test]
+fn of_messages_that_are_sent_as_one_text_the_earliest_that_is_still_sent_is_named() {
+    let mut request = request("mistral", "mistral-large-latest", Api::OpenaiChat);
+    let more = message("msg_g", Role::User, vec![ContentPart::text("fifth words")]);
+    request.messages.push(more.into());
+    let options = Catalog::builtin().wire_options(&request.model);
+    let body: Value = serde_json::from_slice(&build(&request, &options, &NoBlobs)).unwrap();
+    let mut found = Vec::new();
+    places(&body, "fourth words", "", &mut found);
+    let place = found.pop().unwrap();
+    places(&body, "fifth words", "", &mut found);
+    assert_eq!(found, [place.as_str()], "they are one text: {body}");
+    assert_eq!(named(&request, &place).unwrap().message_id.as_str(), "msg_f");
+    let replaced = message("msg_f", Role::User, vec![ContentPart::text(LEFT_OUT_PART)]);
+    request.messages[5] = replaced.into();
+    assert_eq!(named(&request, &place).unwrap().message_id.as_str(), "msg_g");
 }
 
 #[test]

@@ -50,6 +50,9 @@ payloads! {
     }
 }
 
+/// The text in a request in place of a part that the provider refused.
+pub const LEFT_OUT_PART: &str = "[left out: the provider refused this part]";
+
 /// A part of a message of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

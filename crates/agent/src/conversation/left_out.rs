@@ -17,7 +17,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, ContentPart, Message, MessagePlace, RequestPart, Role, ToolCallPart, ToolResultPart, since,
+    AgentConfig, ContentPart, LEFT_OUT_PART, Message, MessagePlace, RequestPart, Role, ToolCallPart,
+    ToolResultPart, since,
 };
 use serde_json::json;
 
@@ -25,9 +26,6 @@ use super::refusable_parts::is_signed_thinking;
 use super::repair::Refusal;
 use super::repairs::Repairs;
 use super::{Conversation, Entry};
-
-/// The text in place of a part.
-const LEFT_OUT: &str = "[left out: the provider refused this part]";
 
 /// The maximum number of parts that are replaced one after another before an answer.
 const MOST: usize = 8;
@@ -167,7 +165,7 @@ impl Repairs {
     /// The text in place of a message of which nothing else is left, if words replace it as a whole.
     pub(super) fn words_alone(&self, message: &Message) -> Option<ContentPart> {
         self.leaves_out(&whole(message))
-            .then(|| ContentPart::text(LEFT_OUT))
+            .then(|| ContentPart::text(LEFT_OUT_PART))
     }
 
     /// The message for the transcript of a summary: words replace what was refused by its place.
@@ -221,12 +219,12 @@ fn in_its_place(part: ContentPart) -> Option<ContentPart> {
             ..call
         }),
         ContentPart::ToolResult(result) => ContentPart::ToolResult(ToolResultPart {
-            content: vec![ContentPart::text(LEFT_OUT)],
+            content: vec![ContentPart::text(LEFT_OUT_PART)],
             ..result
         }),
         ContentPart::Thinking(_) | ContentPart::Opaque(_) => return None,
         ContentPart::Text(_) | ContentPart::Image(_) | ContentPart::Audio(_) | ContentPart::File(_) => {
-            ContentPart::text(LEFT_OUT)
+            ContentPart::text(LEFT_OUT_PART)
         }
     })
 }

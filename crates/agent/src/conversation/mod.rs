@@ -2,6 +2,7 @@
 //! exchange: an answer with calls stays together with all of their results. [`condense`] replaces messages by
 //! summaries and restores them, and [`repair`] leaves out what a provider refuses.
 
+mod asked_schema;
 mod condense;
 mod content_sizes;
 mod declined_turns;
@@ -34,7 +35,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, ContentPart, Message, MessageId, ModelRequest, Role, ToolCallId, Usage, since,
+    AgentConfig, AnswerSchema, ContentPart, Message, MessageId, ModelRequest, Role, ToolCallId, Usage, since,
 };
 use serde::{Deserialize, Serialize};
 
@@ -149,6 +150,9 @@ pub(crate) struct Conversation {
     asked_until: u64,
     #[serde(default, skip_serializing_if = "agentx_types::is_default")]
     accepted: u64,
+    /// The schema of the answer in the last request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    asked_schema: Option<Arc<AnswerSchema>>,
     /// Whether words replaced the latest messages in this run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     latest_replaced: bool,

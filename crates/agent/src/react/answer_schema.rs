@@ -61,7 +61,7 @@ impl ReactAgent {
     }
 
     /// The schema of the run's answer: that of its input, otherwise that of the agent.
-    fn answer_schema(&self) -> Option<Arc<AnswerSchema>> {
+    pub(super) fn answer_schema(&self) -> Option<Arc<AnswerSchema>> {
         let of_run = self.run().and_then(|run| run.answer_schema.clone());
         of_run.or_else(|| self.config.answer_schema.clone())
     }

@@ -348,14 +348,14 @@ impl ReactAgent {
         if self.condense_first(step) {
             return;
         }
-        let Some(run) = self.lifecycle.active() else {
+        let Some(input) = self.lifecycle.active().map(|run| run.input_id.clone()) else {
             return;
         };
-        let (input, schema) = (run.input_id.clone(), run.answer_schema.clone());
+        let schema = self.answer_schema();
+        self.conversation.set_asked_schema(schema.as_ref(), &self.config);
         if self.conversation.prepare_window(&self.config, Some(&input)) {
             self.unbind_partial();
         }
-        let schema = schema.or_else(|| self.config.answer_schema.clone());
         let request = || ModelRequest {
             answer_schema: schema,
             ..self.conversation.request(&self.config)

@@ -201,6 +201,28 @@ fn other_tools_or_instructions_leave_earlier_thinking_out_and_the_same_ones_do_n
 }
 
 #[test]
+fn thinking_made_beside_another_schema_of_answers_is_left_out() {
+    for (version, kept) in [(8, &["a", "b"][..]), (RULES_VERSION, &[])] {
+        let mut session = Session::with_rules(version, keeping);
+        session.happens(UserMessage {
+            message_id: "msg_go".into(),
+            content: vec![ContentPart::text("go")],
+            mode: InputMode::Queue,
+            idempotency_key: None,
+            by: None,
+            answer_schema: Some(AnswerSchema::new(json!({"type": "object"})).into()),
+        });
+        session.thinking_round("a", 1);
+        session.thinking_round("b", 1);
+        assert_eq!(session.thoughts(), ["a", "b"], "within a run, it is the same");
+        session.answer("{}");
+        session.say("on");
+        assert_eq!(session.thoughts(), kept, "version {version}");
+        session.check_replay();
+    }
+}
+
+#[test]
 fn a_window_that_slides_leaves_earlier_thinking_out() {
     for version in OLDEST_AND_NEWEST {
         let mut session = Session::started_with_rules(version, |config| {

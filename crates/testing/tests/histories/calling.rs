@@ -11,6 +11,9 @@ use super::{History, LAST_ANSWER};
 use crate::chance::Random;
 use crate::{answers, people, refused_texts};
 
+/// The most refusals of one text by the policy: as many parts are replaced one after another.
+const MOST_REFUSALS: u32 = 8;
+
 /// A model call in progress.
 pub(super) struct Call {
     pub(super) action: Action,
@@ -115,12 +118,15 @@ impl History {
         }
     }
 
-    /// Counts a refusal by the policy. The same text is refused once, because words replace it then.
+    /// Counts a refusal by the policy. The same text is refused again only if several messages are sent as one
+    /// text: words replace one after another then.
     fn note_refused_text(&mut self, error: &ModelError) {
         let Some(text) = refused_texts::named_text(&error.message) else {
             return;
         };
-        if !self.refused_texts.insert(text) {
+        let times = self.refused_texts.entry(text).or_default();
+        *times += 1;
+        if *times > MOST_REFUSALS {
             self.blame("a text is refused again (any)".into(), &error.message);
         }
         self.seen.add("texts refused by place", 1);

@@ -33,8 +33,8 @@ pub(crate) struct History {
     refused_templates: u8,
     /// The models that refused a summary of reasoning since then or since the last kill.
     refused_summaries: BTreeSet<String>,
-    /// The texts that this model's vendor refused by a policy, since then.
-    refused_texts: BTreeSet<String>,
+    /// The texts that this model's vendor refused by a policy since then, and how often.
+    refused_texts: BTreeMap<String, u32>,
     number: u64,
     epoch: u64,
     /// Whether thinking is left out once something before it has changed.
@@ -104,7 +104,7 @@ impl History {
             condensed: vec![],
             refused_templates: 0,
             refused_summaries: BTreeSet::new(),
-            refused_texts: BTreeSet::new(),
+            refused_texts: BTreeMap::new(),
             number: 0,
             epoch: 1,
             keeps_beginning,

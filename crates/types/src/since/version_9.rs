@@ -344,3 +344,7 @@ pub const MEMORIES_ARE_PROPOSED: u32 = 9;
 
 /// The tool `remind_me` sets a reminder: the log has its time, and a run begins once when it is due.
 pub const REMINDERS_ARE_FACTS: u32 = 9;
+
+/// The schema of a run's answer counts as part of the beginning of requests: thinking that was made beside
+/// another one is left out.
+pub const SCHEMAS_BEGIN_REQUESTS: u32 = 9;
