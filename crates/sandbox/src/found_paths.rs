@@ -5,7 +5,7 @@
 //! `PATH` with a link to the home directory. So a path is left out if a link in a writable directory leads
 //! out of all writable directories.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -19,6 +19,35 @@ const MOST_LINKS: usize = 40;
 #[derive(Default)]
 pub(crate) struct FoundPaths {
     pub(crate) links: Vec<SymbolicLink>,
+    places: Places,
+}
+
+/// The places on the ways to paths. Each is looked at once, because most paths of a policy begin with the same
+/// names, and a policy is made for each command.
+#[derive(Default)]
+struct Places(HashMap<PathBuf, Place>);
+
+/// What is at a place.
+#[derive(Clone)]
+enum Place {
+    Nothing,
+    Link(PathBuf),
+    Other,
+}
+
+impl Places {
+    fn at(&mut self, path: &Path) -> Place {
+        if let Some(place) = self.0.get(path) {
+            return place.clone();
+        }
+        let place = match fs::symlink_metadata(path) {
+            Err(_) => Place::Nothing,
+            Ok(about) if about.is_symlink() => fs::read_link(path).map_or(Place::Nothing, Place::Link),
+            Ok(_) => Place::Other,
+        };
+        self.0.insert(path.to_owned(), place.clone());
+        place
+    }
 }
 
 impl FoundPaths {
@@ -33,7 +62,7 @@ impl FoundPaths {
         let mut seen = BTreeSet::new();
         let mut found = Vec::new();
         for path in paths {
-            let Some(way) = Way::to(&path) else {
+            let Some(way) = Way::to(&path, &mut self.places) else {
                 continue;
             };
             let real = way.end.clone();
@@ -56,7 +85,9 @@ impl FoundPaths {
     /// Returns where the paths lead that may be written: no link in one of them, or in one of the `places`,
     /// leads to another.
     pub(crate) fn all_writable(&mut self, paths: Vec<PathBuf>, places: &[PathBuf]) -> Vec<PathBuf> {
-        let ends = paths.iter().filter_map(|path| Way::to(path)).map(|way| way.end);
+        let places_on_ways = &mut self.places;
+        let ways = paths.iter().filter_map(|path| Way::to(path, places_on_ways));
+        let ends = ways.map(|way| way.end);
         let writable: Vec<PathBuf> = ends.chain(places.iter().cloned()).collect();
         self.all(paths, &writable, places)
     }
@@ -75,7 +106,7 @@ struct Way {
 
 impl Way {
     /// Follows a path. `None` if it is not absolute, not there, or does not end.
-    fn to(path: &Path) -> Option<Self> {
+    fn to(path: &Path, places: &mut Places) -> Option<Self> {
         if !path.is_absolute() {
             return None;
         }
@@ -90,11 +121,14 @@ impl Way {
                 continue;
             }
             let next = way.end.join(&name);
-            if !fs::symlink_metadata(&next).ok()?.is_symlink() {
-                way.end = next;
-                continue;
-            }
-            let target = fs::read_link(&next).ok()?;
+            let target = match places.at(&next) {
+                Place::Nothing => return None,
+                Place::Other => {
+                    way.end = next;
+                    continue;
+                }
+                Place::Link(target) => target,
+            };
             way.links.push(next);
             if way.links.len() > MOST_LINKS {
                 return None;

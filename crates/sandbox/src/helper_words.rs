@@ -8,3 +8,5 @@ pub(crate) const PROBE_LIMITS: &str = "probe-limits";
 pub(crate) const RUN: &str = "run";
 /// The same for a command that locks its own directory for temporary files.
 pub(crate) const RUN_LOCKED: &str = "run-locked";
+/// The word with which it keeps the root directory of a policy for commands, of which it starts copies.
+pub(crate) const TEMPLATE: &str = "template";

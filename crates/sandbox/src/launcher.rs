@@ -25,6 +25,8 @@ struct LauncherInner {
     profile: SandboxProfile,
     support: OnceLock<SandboxSupport>,
     limits: OnceLock<Result<(), String>>,
+    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    templates: crate::linux::Templates,
 }
 
 /// The process to start instead of a command. Start it without the variables of
@@ -75,6 +77,8 @@ impl SandboxLauncher {
                 profile,
                 support: OnceLock::new(),
                 limits: OnceLock::new(),
+                #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+                templates: crate::linux::Templates::default(),
             }),
         }
     }
@@ -192,5 +196,26 @@ impl SandboxLauncher {
             program: self.inner.helper.clone(),
             arguments,
         }))
+    }
+
+    /// Starts a command by a process that keeps the root directory of its policy, which is faster than a
+    /// helper for each command. `None` if the command has to be started as it says itself: for single hosts
+    /// and limits, and where no such process can be made. Then nothing was started.
+    ///
+    /// # Errors
+    /// Returns an error if it is not known whether the command was started.
+    #[cfg(unix)]
+    pub fn start_from_template(
+        &self,
+        sandboxed: &SandboxedCommand,
+        start: &crate::TemplateStart<'_>,
+    ) -> Result<Option<crate::HeldProcess>, SandboxError> {
+        #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+        return self.inner.templates.start(sandboxed, start);
+        #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+        {
+            let _ = (sandboxed, start);
+            Ok(None)
+        }
     }
 }

@@ -13,6 +13,8 @@ mod caches;
 mod command_place;
 mod diagnosis;
 mod found_paths;
+#[cfg(unix)]
+mod held_process;
 mod helper;
 mod helper_words;
 mod landlock_version;
@@ -36,6 +38,8 @@ mod tool_settings;
 pub use caches::caches_in_variables;
 pub use command_place::CommandPlace;
 pub use diagnosis::{SandboxFinding, diagnose};
+#[cfg(unix)]
+pub use held_process::{HeldProcess, TemplateStart};
 pub use helper::{HELPER, act_as_helper};
 pub use launcher::{SandboxLauncher, SandboxedCommand};
 pub use network::{HostPattern, SandboxNetwork, host_and_port, normal_host};

@@ -9,9 +9,9 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::process::{Child, Command, Stdio};
 
 use agentx_sandbox::SandboxStep;
-use agentx_sandbox::SandboxStep::{Landlock, None as Bare};
+use agentx_sandbox::SandboxStep::{Landlock, Namespace, None as Bare};
 
-use crate::held::{HELD, SECRET, World, said, steps};
+use crate::held::{FromTemplate, HELD, SECRET, World, said, steps};
 
 /// An attempt.
 struct Attempt {
@@ -387,13 +387,15 @@ impl Drop for Victim {
 /// Tries the attempts in each step, and without one where the table says that they get out then.
 fn check(attempts: &[Attempt], network: bool) {
     let mut wrong = Vec::new();
-    let all: Vec<SandboxStep> = [Bare].into_iter().chain(steps()).collect();
-    for step in all {
+    let steps = steps();
+    let from_template = steps.contains(&Namespace).then_some((Namespace, true));
+    let by_helper = [Bare].into_iter().chain(steps).map(|step| (step, false));
+    for (step, from_template) in by_helper.chain(from_template) {
         for attempt in attempts
             .iter()
             .filter(|attempt| step != Bare || is_tried_bare(attempt))
         {
-            let got_out = tried(attempt, step, network);
+            let got_out = tried(attempt, (step, from_template), network);
             let is_open = attempt.open.contains(&step);
             match got_out {
                 Ok(said) if !is_open => wrong.push(format!("{step}: {} got out: {said}", attempt.name)),
@@ -414,7 +416,11 @@ fn is_tried_bare(attempt: &Attempt) -> bool {
 }
 
 /// Returns what the attempt said: `Ok` if it got out, `Err` if it did not.
-fn tried(attempt: &Attempt, step: SandboxStep, network: bool) -> Result<String, String> {
+fn tried(
+    attempt: &Attempt,
+    (step, from_template): (SandboxStep, bool),
+    network: bool,
+) -> Result<String, String> {
     let mut world = World::new();
     world.network = network;
     let mut victim = Victim::new();
@@ -433,23 +439,23 @@ fn tried(attempt: &Attempt, step: SandboxStep, network: bool) -> Result<String, 
         .env("PORT", server.local_addr().unwrap().port().to_string())
         .env("NAME", &name)
         .env("PYTHON", PYTHON);
-    let output = command.stdin(Stdio::null()).output().unwrap();
+    let (status, said) = if from_template {
+        FromTemplate::new(&world, network).finish(&command)
+    } else {
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        (output.status, said(&output))
+    };
     assert!(victim.lives(), "{step}: {} ended another process", attempt.name);
     if step != Bare {
         std::fs::remove_file(world.path("outside/agent")).unwrap();
         assert!(world.is_unharmed(), "{step}: {} changed something", attempt.name);
     }
-    let said = said(&output);
     assert!(
         step == Bare || !said.contains(SECRET),
         "{step}: {} told the secret",
         attempt.name
     );
-    if output.status.success() {
-        Ok(said)
-    } else {
-        Err(said)
-    }
+    if status.success() { Ok(said) } else { Err(said) }
 }
 
 #[test]

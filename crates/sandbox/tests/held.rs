@@ -1,10 +1,16 @@
 //! A place with planted files, and commands in it that the real helper holds.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io::PipeReader;
+use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, ExitStatus, Output};
 
-use agentx_sandbox::{SandboxStep, SandboxSupport};
+use agentx_sandbox::{
+    CommandPlace, HeldProcess, SandboxLauncher, SandboxMode, SandboxNetwork, SandboxProfile, SandboxStep,
+    SandboxSupport, TemplateStart, hidden_variables,
+};
 
 /// The program whose `main` is the helper.
 pub(crate) const HELD: &str = env!("CARGO_BIN_EXE_agentx-held");
@@ -120,6 +126,99 @@ impl World {
             .iter()
             .all(|name| intact(name))
             && !self.path("home/planted").exists()
+    }
+}
+
+/// Commands of a place that start in copies of a template.
+pub(crate) struct FromTemplate {
+    launcher: SandboxLauncher,
+}
+
+impl FromTemplate {
+    /// The mark of each command.
+    pub(crate) const MARK: &str = "AGENTX_CALL=made/up";
+
+    /// Commands with the network of this machine, or without one.
+    pub(crate) fn new(world: &World, network: bool) -> Self {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let profile = SandboxProfile {
+            home: Some(world.path("home")),
+            program_directories: std::env::split_paths(&path).collect(),
+            network: if network {
+                SandboxNetwork::On
+            } else {
+                SandboxNetwork::Off
+            },
+            ..SandboxProfile::default()
+        };
+        let mode = SandboxMode::Step(SandboxStep::Namespace);
+        let made = Self {
+            launcher: SandboxLauncher::new(HELD, mode, profile),
+        };
+        // What is missing is made for the first command, and seen as a change by the second one.
+        made.run(world, &["true"]);
+        made
+    }
+
+    /// Runs a command to its end.
+    pub(crate) fn run(&self, world: &World, words: &[&str]) -> (ExitStatus, String) {
+        self.finish(&world.command(SandboxStep::Namespace, words))
+    }
+
+    /// Runs a command of [`World::command`] to its end. Its output is read until its leader ends.
+    pub(crate) fn finish(&self, command: &Command) -> (ExitStatus, String) {
+        let (mut output, writer) = std::io::pipe().unwrap();
+        let mut leader = self.begin(command, writer);
+        let status = leader.wait().unwrap();
+        let group = nix::unistd::Pid::from_raw(i32::try_from(leader.id()).unwrap());
+        // What it left running has the output, too. There may be nothing.
+        let _ = nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGKILL);
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut output, &mut text).unwrap();
+        (status, text)
+    }
+
+    /// Starts a command. Returns its output and its leader.
+    pub(crate) fn start(&self, world: &World, words: &[&str]) -> (PipeReader, HeldProcess) {
+        let (output, writer) = std::io::pipe().unwrap();
+        let command = world.command(SandboxStep::Namespace, words);
+        (output, self.begin(&command, writer))
+    }
+
+    fn begin(&self, command: &Command, output: std::io::PipeWriter) -> HeldProcess {
+        let words: Vec<&OsStr> = command.get_args().collect();
+        let [_, workspace, words @ ..] = words.as_slice() else {
+            panic!("no words");
+        };
+        let mut variables: std::collections::BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => variables.insert(name.to_owned(), value.to_owned()),
+                None => variables.remove(name),
+            };
+        }
+        let (mark, value) = Self::MARK.split_once('=').unwrap();
+        variables.insert(mark.into(), value.into());
+        variables.retain(|name, _| hidden_variables().iter().all(|hidden| name != hidden));
+        let workspace = Path::new(workspace);
+        let place = CommandPlace {
+            workspace,
+            session: "from-template",
+        };
+        let sandboxed = self.launcher.command(Path::new(words[0]), words, place);
+        let start = TemplateStart {
+            directory: workspace,
+            variables: variables
+                .iter()
+                .map(|(name, value)| (&**name, &**value))
+                .collect(),
+            mark: OsStr::new(mark),
+            output: output.as_fd(),
+        };
+        let started = self
+            .launcher
+            .start_from_template(&sandboxed.unwrap().unwrap(), &start);
+        started.unwrap().expect("a template")
     }
 }
 

@@ -14,3 +14,4 @@ mod held;
 mod lifetime;
 mod limits;
 mod proxy;
+mod template;

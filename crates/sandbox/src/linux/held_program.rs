@@ -1,10 +1,13 @@
 //! The program that the helper executes in the end, in either step, and what it says if it cannot.
 
-use std::ffi::OsString;
+use std::convert::Infallible;
+use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, ExitCode};
+
+use nix::unistd::Pid;
 
 use super::proxy_door::ProxyDoor;
 use crate::{HELPER_FAILED, SandboxError, SandboxPolicy, SandboxStep, hidden_variables};
@@ -45,34 +48,65 @@ fn temporary_of(policy: &SandboxPolicy) -> &Path {
     }
 }
 
+/// Sets the variables that a sandbox sets, and removes those that lead out of it.
+fn set_variables(command: &mut Command, policy: &SandboxPolicy, door: Option<&ProxyDoor>) {
+    for name in hidden_variables() {
+        command.env_remove(name);
+    }
+    let temporary = temporary_of(policy);
+    for name in ["TMPDIR", "TEMP", "TMP"] {
+        command.env(name, temporary);
+    }
+    if let Some(door) = door {
+        door.set_variables(command);
+    }
+}
+
+/// Starts the program by `start`. A script without its first line is started by a shell, as a shell would run
+/// it.
+fn by_file_or_shell<T>(
+    program: &HeldProgram,
+    start: impl Fn(&mut Command) -> std::io::Result<T>,
+) -> Result<T, SandboxError> {
+    let mut command = Command::new(&program.file);
+    command.arg0(&program.arg0).args(&program.arguments);
+    match start(&mut command) {
+        Err(error) if error.raw_os_error() == Some(nix::libc::ENOEXEC) => {
+            let mut shell = Command::new("/bin/sh");
+            shell.arg(&program.file).args(&program.arguments);
+            start(&mut shell).map_err(|error| SandboxError::path(Path::new("/bin/sh"), error))
+        }
+        started => started.map_err(|error| SandboxError::path(Path::new(&program.file), error)),
+    }
+}
+
 /// Executes the program, with the variables of its proxy if it has one. Returns why that failed.
 pub(super) fn execute(
     program: &HeldProgram,
     policy: &SandboxPolicy,
     door: Option<&ProxyDoor>,
 ) -> SandboxError {
-    let in_environment = |command: &mut Command| {
-        for name in hidden_variables() {
-            command.env_remove(name);
-        }
-        let temporary = temporary_of(policy);
-        for name in ["TMPDIR", "TEMP", "TMP"] {
-            command.env(name, temporary);
-        }
-        if let Some(door) = door {
-            door.set_variables(command);
-        }
-    };
-    let mut command = Command::new(&program.file);
-    command.arg0(&program.arg0).args(&program.arguments);
-    in_environment(&mut command);
-    let error = command.exec();
-    if error.raw_os_error() == Some(nix::libc::ENOEXEC) {
-        // A script without its first line, which a shell would run by itself.
-        let mut shell = Command::new("/bin/sh");
-        shell.arg(&program.file).args(&program.arguments);
-        in_environment(&mut shell);
-        return SandboxError::path(Path::new("/bin/sh"), shell.exec());
+    let executed = by_file_or_shell(program, |command| -> std::io::Result<Infallible> {
+        set_variables(command, policy, door);
+        Err(command.exec())
+    });
+    match executed {
+        Err(error) => error,
+        Ok(never) => match never {},
     }
-    SandboxError::path(Path::new(&program.file), error)
+}
+
+/// Starts the program with these variables, and returns its process, which the caller reaps.
+pub(super) fn spawn<'a>(
+    program: &HeldProgram,
+    policy: &SandboxPolicy,
+    variables: impl Iterator<Item = (&'a OsStr, &'a OsStr)> + Clone,
+) -> Result<Pid, SandboxError> {
+    let process = by_file_or_shell(program, |command| {
+        command.env_clear().envs(variables.clone());
+        set_variables(command, policy, None);
+        command.spawn().map(|child| child.id())
+    })?;
+    let known = i32::try_from(process).map(Pid::from_raw);
+    known.map_err(|error| SandboxError::path(Path::new(&program.file), error))
 }

@@ -18,8 +18,8 @@ use super::held_program::{DEVICES, HeldProgram, execute, fail};
 use super::landlock::LandlockRules;
 use super::proxy_door::{ProxyDoor, take_control};
 use super::seccomp::InternetSockets;
-use super::{namespace, restrictions};
-use crate::helper_words::{PROBE, PROBE_LIMITS, RUN, RUN_LOCKED};
+use super::{namespace, restrictions, template};
+use crate::helper_words::{PROBE, PROBE_LIMITS, RUN, RUN_LOCKED, TEMPLATE};
 use crate::{SandboxError, SandboxPolicy, SandboxStep, temporary};
 
 /// Runs as the helper. `arguments` are those behind [`HELPER`](crate::HELPER). If all is well it does not
@@ -30,6 +30,7 @@ pub(crate) fn helper_main(mut arguments: impl Iterator<Item = OsString>) -> Exit
             let is_locked = word == RUN_LOCKED;
             run(arguments, is_locked).map(|never| match never {})
         }
+        Some(TEMPLATE) => return serve_template(arguments),
         Some(PROBE) => return say_probed(namespace::probe()),
         Some(PROBE_LIMITS) => return say_probed(control_group::probe()),
         _ => Err(SandboxError::set_up(
@@ -50,6 +51,18 @@ fn say_probed(probed: Result<(), String>) -> ExitCode {
     };
     let _ = writeln!(std::io::stdout(), "{said}");
     ExitCode::SUCCESS
+}
+
+/// Runs as the template of the policy in the next argument.
+fn serve_template(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let policy = arguments.next().unwrap_or_default();
+    let policy = SandboxPolicy::from_argument(&policy.to_string_lossy());
+    let served = policy.and_then(|policy| {
+        policy.check()?;
+        temporary::make(&policy.paths.temporary)?;
+        template::serve(&policy)
+    });
+    served.unwrap_or_else(|error| fail(&error))
 }
 
 fn run(mut arguments: impl Iterator<Item = OsString>, is_locked: bool) -> Result<Infallible, SandboxError> {

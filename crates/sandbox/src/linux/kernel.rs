@@ -10,12 +10,13 @@
     reason = "these system calls have no safe function; each use says why it is sound"
 )]
 
+use std::ffi::CStr;
 use std::io::{Error, Result};
 use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd as _, FromRawFd as _, OwnedFd};
 
 use nix::libc::{self, c_int, c_long, c_ulong};
-use nix::unistd::ForkResult;
+use nix::unistd::{ForkResult, Pid};
 
 /// `struct landlock_ruleset_attr` of `linux/landlock.h`, as of ABI 6.
 #[repr(C)]
@@ -71,14 +72,9 @@ struct MountAttr {
     user_namespace: u64,
 }
 
-/// `struct __user_cap_data_struct` of `linux/capability.h`; version 3 takes two.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct CapabilityData {
-    effective: u32,
-    permitted: u32,
-    inheritable: u32,
-}
+/// `struct __user_cap_data_struct` of `linux/capability.h`: effective, permitted, inheritable. Version 3 takes
+/// two.
+type CapabilityData = [u32; 3];
 
 const LANDLOCK_CREATE_RULESET_VERSION: u32 = 1;
 const LANDLOCK_RULE_PATH_BENEATH: c_int = 1;
@@ -127,18 +123,7 @@ pub(crate) fn landlock_rule(ruleset: &OwnedFd, rights: u64, beneath: impl AsFd) 
         allowed_access: rights,
         parent_fd: beneath.as_fd().as_raw_fd(),
     };
-    let from: *const PathBeneathAttr = &raw const attr;
-    // SAFETY: the kernel reads one structure, which lives during the call; both descriptors are open.
-    let done = unsafe {
-        libc::syscall(
-            libc::SYS_landlock_add_rule,
-            ruleset.as_raw_fd(),
-            LANDLOCK_RULE_PATH_BENEATH,
-            from,
-            0_u32,
-        )
-    };
-    checked(done).map(|_| ())
+    add_landlock_rule(ruleset, LANDLOCK_RULE_PATH_BENEATH, &attr)
 }
 
 /// Adds a rule: these rights for a TCP port.
@@ -147,17 +132,14 @@ pub(crate) fn landlock_port_rule(ruleset: &OwnedFd, rights: u64, port: u16) -> R
         allowed_access: rights,
         port: port.into(),
     };
-    let from: *const NetPortAttr = &raw const attr;
-    // SAFETY: the kernel reads one structure, which lives during the call; the descriptor is open.
-    let done = unsafe {
-        libc::syscall(
-            libc::SYS_landlock_add_rule,
-            ruleset.as_raw_fd(),
-            LANDLOCK_RULE_NET_PORT,
-            from,
-            0_u32,
-        )
-    };
+    add_landlock_rule(ruleset, LANDLOCK_RULE_NET_PORT, &attr)
+}
+
+/// Adds a rule, whose structure has to be the one of its kind.
+fn add_landlock_rule<T>(ruleset: &OwnedFd, kind: c_int, attr: &T) -> Result<()> {
+    let (ruleset, from): (_, *const T) = (ruleset.as_raw_fd(), attr);
+    // SAFETY: the kernel reads one structure, which lives during the call; its descriptors are open.
+    let done = unsafe { libc::syscall(libc::SYS_landlock_add_rule, ruleset, kind, from, 0_u32) };
     checked(done).map(|_| ())
 }
 
@@ -186,10 +168,12 @@ pub(crate) fn keep_capabilities(keep: u64) -> Result<()> {
         if keep & (1 << capability) == 0 {
             // SAFETY: the call takes numbers.
             let done = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, c_ulong::from(capability), 0, 0, 0) };
-            // EINVAL: this kernel has no such capability. EPERM: a process without privileges, which cannot
-            // gain any either, because of `no_new_privs`.
-            if done < 0 && !is_harmless(&Error::last_os_error()) {
-                return Err(Error::last_os_error());
+            // EPERM: a process without privileges, which cannot gain any either, because of `no_new_privs`.
+            // EINVAL: this kernel has no such capability, nor a higher one.
+            match checked(done.into()).map_err(|error| (error.raw_os_error(), error)) {
+                Ok(_) | Err((Some(libc::EPERM), _)) => {}
+                Err((Some(libc::EINVAL), _)) => break,
+                Err((_, error)) => return Err(error),
             }
         }
     }
@@ -199,27 +183,16 @@ pub(crate) fn keep_capabilities(keep: u64) -> Result<()> {
     set_capabilities(keep)
 }
 
-fn is_harmless(error: &Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EPERM))
-}
-
 /// Keeps those of the present capabilities that `keep` has.
 fn set_capabilities(keep: u64) -> Result<()> {
     let header = [CAPABILITY_VERSION_3, 0];
-    let none = CapabilityData {
-        effective: 0,
-        permitted: 0,
-        inheritable: 0,
-    };
-    let mut data = [none; 2];
+    let mut data: [CapabilityData; 2] = [[0; 3]; 2];
     // SAFETY: a header is two numbers of 32 bits; version 3 of the interface writes two structures.
     let read = unsafe { libc::syscall(libc::SYS_capget, header.as_ptr(), data.as_mut_ptr()) };
     checked(read)?;
     for (half, data) in [keep & 0xffff_ffff, keep >> 32].into_iter().zip(&mut data) {
-        let half = u32::try_from(half).unwrap_or(0);
-        data.permitted &= half;
-        data.effective = data.permitted;
-        data.inheritable = 0;
+        let permitted = data[1] & u32::try_from(half).unwrap_or(0);
+        *data = [permitted, permitted, 0];
     }
     // SAFETY: as above; the kernel reads two structures.
     let done = unsafe { libc::syscall(libc::SYS_capset, header.as_ptr(), data.as_ptr()) };
@@ -255,6 +228,53 @@ pub(crate) fn set_mount(root: impl AsFd, attributes: u64, recursive: bool) -> Re
 pub(crate) fn fork() -> Result<ForkResult> {
     // SAFETY: no thread of this program holds a lock, because the helper starts none.
     Ok(unsafe { nix::unistd::fork() }?)
+}
+
+/// Copies this process like [`fork`], with the flags of `clone(2)` for namespaces and the parent. Only for a
+/// process with one thread, the allocator's included: no handler of `fork` is called.
+pub(crate) fn clone_process(flags: c_int) -> Result<ForkResult> {
+    let flags = c_ulong::from((flags | libc::SIGCHLD).cast_unsigned());
+    // SAFETY: without a stack and without shared memory the call is a fork, and the only thread is this one.
+    let child = unsafe { libc::syscall(libc::SYS_clone, flags, 0_usize, 0_usize, 0_usize, 0_usize) };
+    Ok(match i32::try_from(checked(child)?).map_err(Error::other)? {
+        0 => ForkResult::Child,
+        child => ForkResult::Parent {
+            child: Pid::from_raw(child),
+        },
+    })
+}
+
+/// Returns the number of the mount whose root is at this path; `None` if the path is not such a root.
+pub(crate) fn mount_at(path: &CStr) -> Result<Option<u64>> {
+    let mask = libc::STATX_MNT_ID;
+    // SAFETY: a structure of numbers, for which zero is a value.
+    let mut about: libc::statx = unsafe { std::mem::zeroed() };
+    let flags = libc::AT_SYMLINK_NOFOLLOW | libc::AT_NO_AUTOMOUNT;
+    // SAFETY: the path ends with a NUL, and the kernel writes one structure.
+    let done = unsafe { libc::statx(libc::AT_FDCWD, path.as_ptr(), flags, mask, &raw mut about) };
+    checked(done.into())?;
+    let is_root = about.stx_attributes & u64::try_from(libc::STATX_ATTR_MOUNT_ROOT).unwrap_or(0) != 0;
+    Ok((is_root && about.stx_mask & mask != 0).then_some(about.stx_mnt_id))
+}
+
+/// Writes over the value of a variable, where `/proc/PID/environ` shows it; zeros fill the rest. Returns
+/// whether there was room.
+pub(crate) fn write_over_variable(name: &CStr, content: &[u8]) -> bool {
+    // SAFETY: the helper has one thread, which changes no variable meanwhile.
+    let value = unsafe { libc::getenv(name.as_ptr()) };
+    // SAFETY: a value of a variable ends with a NUL.
+    let room = if value.is_null() {
+        0
+    } else {
+        unsafe { libc::strlen(value) }
+    };
+    let has_room = content.len() <= room;
+    for at in (0..room).filter(|_| has_room) {
+        let byte = content.get(at).copied().unwrap_or(0);
+        // SAFETY: `at` is inside of the value, which belongs to this process.
+        unsafe { value.add(at).cast::<u8>().write(byte) };
+    }
+    has_room
 }
 
 /// Lets no descriptor but the three standard ones reach the program that is executed.

@@ -5,8 +5,6 @@
 //! links: another command that works in the same directory at this moment could put one in the way.
 
 use std::fs::{self, File};
-use std::io::Write as _;
-use std::os::fd::{AsFd, AsRawFd as _};
 use std::os::unix::fs::{DirBuilderExt as _, symlink};
 use std::path::{Path, PathBuf};
 
@@ -14,27 +12,14 @@ use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::unistd::{chdir, pivot_root};
 
+use super::bind_mounts::{BindMount, NO_DEVICES, NO_SETUID, READ_ONLY, bindings, descriptor};
 use super::held_program::DEVICES;
 use super::kernel::set_mount;
 use super::landlock::open;
-use crate::repository::harmless_content;
 use crate::{SandboxError, SandboxPaths};
-
-/// `MOUNT_ATTR_*` of `linux/mount.h`.
-const READ_ONLY: u64 = 1;
-const NO_SETUID: u64 = 1 << 1;
-const NO_DEVICES: u64 = 1 << 2;
 
 /// Parts of `/proc` through which root changes the machine.
 const PROC_READ_ONLY: [&str; 5] = ["bus", "fs", "irq", "sys", "sysrq-trigger"];
-
-/// Something to be bound.
-struct BindMount {
-    from: File,
-    is_directory: bool,
-    at: PathBuf,
-    attributes: u64,
-}
 
 /// The new root while it is built. `at` is where it is mounted.
 struct NewRoot {
@@ -44,6 +29,51 @@ struct NewRoot {
 
 /// Makes the new root and moves into it. The process has its own mount and pid namespaces.
 pub(super) fn enter_new_root(paths: &SandboxPaths) -> Result<(), SandboxError> {
+    enter(paths, |root| {
+        root.own_devices()?;
+        root.processes()
+    })?;
+    link_own_path(&paths.temporary);
+    Ok(())
+}
+
+/// Makes a root of which commands get copies, and moves into it. The process has its own mount namespace.
+/// [`complete_copy`] adds what each command has for itself. Its `/proc` is that of the machine: the kernel
+/// lets nobody mount a new one who sees none, and each copy covers it with that.
+pub(super) fn enter_template(paths: &SandboxPaths) -> Result<(), SandboxError> {
+    enter(paths, |root| {
+        for path in ["/dev/pts", "/dev/shm"] {
+            root.directory(Path::new(path))?;
+        }
+        let path = Path::new("/proc");
+        root.bind(&BindMount {
+            from: File::from(opened(path)?),
+            is_directory: true,
+            at: path.to_owned(),
+            attributes: 0,
+        })
+    })
+}
+
+/// Adds to the copy of a template, in which this process is, what belongs to one command. The process has its
+/// own mount and pid namespaces.
+pub(super) fn complete_copy(paths: &SandboxPaths) -> Result<(), SandboxError> {
+    let top = Path::new("/");
+    let root = NewRoot {
+        at: top.to_owned(),
+        root: File::from(opened(top)?),
+    };
+    root.own_devices()?;
+    root.processes()?;
+    link_own_path(&paths.temporary);
+    Ok(())
+}
+
+/// Makes a root with the files of the policy and what `add` adds, and moves into it.
+fn enter(
+    paths: &SandboxPaths,
+    add: impl FnOnce(&NewRoot) -> Result<(), SandboxError>,
+) -> Result<(), SandboxError> {
     let failed = |error| SandboxError::set_up("its own root directory", error);
     mount_plain(None, "/", None, MsFlags::MS_REC | MsFlags::MS_PRIVATE).map_err(failed)?;
     let bindings = bindings(paths)?;
@@ -75,7 +105,7 @@ pub(super) fn enter_new_root(paths: &SandboxPaths) -> Result<(), SandboxError> {
         root.bind(binding)?;
     }
     root.devices()?;
-    root.processes()?;
+    add(&root)?;
     for hidden in &paths.hidden {
         root.hide(hidden)?;
     }
@@ -83,9 +113,7 @@ pub(super) fn enter_new_root(paths: &SandboxPaths) -> Result<(), SandboxError> {
     if let Some(home) = &paths.home {
         root.directory(home)?;
     }
-    root.close()?;
-    link_own_path(&paths.temporary);
-    Ok(())
+    root.close()
 }
 
 /// Lets a command find its `/tmp` at the path, too, that the directory has for other programs, if that is
@@ -104,72 +132,6 @@ fn link_own_path(temporary: &Path) {
         .mode(0o700)
         .create(above)
         .and_then(|()| symlink(&up, temporary));
-}
-
-/// Returns the bind mounts in the order in which they have to be made: parents first.
-fn bindings(paths: &SandboxPaths) -> Result<Vec<BindMount>, SandboxError> {
-    let read_only = READ_ONLY | NO_SETUID | NO_DEVICES;
-    let kinds = [
-        (&paths.read, read_only),
-        (&paths.write, NO_SETUID | NO_DEVICES),
-        (&paths.protected, read_only),
-    ];
-    for path in &paths.protected {
-        make_missing(path);
-    }
-    let mut bindings = Vec::new();
-    for (paths, attributes) in kinds {
-        for path in paths {
-            // The process has its own.
-            if path.starts_with("/proc") || path.starts_with("/dev") {
-                continue;
-            }
-            if let Some((from, about)) = open(path)? {
-                bindings.push(BindMount {
-                    from,
-                    is_directory: about.is_dir(),
-                    at: path.clone(),
-                    attributes,
-                });
-            }
-        }
-    }
-    // At its own path, where other programs find it; below `/tmp` a link leads there.
-    let is_reached = paths.temporary.starts_with("/tmp")
-        || paths.write.iter().any(|above| paths.temporary.starts_with(above));
-    if !is_reached && let Some((from, _)) = open(&paths.temporary)? {
-        bindings.push(BindMount {
-            from,
-            is_directory: true,
-            at: paths.temporary.clone(),
-            attributes: NO_SETUID | NO_DEVICES,
-        });
-    }
-    // The sort keeps the order of equal paths: what may be written wins over what may be read, and what is
-    // protected over both.
-    bindings.sort_by_key(|binding| binding.at.components().count());
-    Ok(bindings)
-}
-
-/// Creates a missing control file of Git, so that it can be mounted over; otherwise a command could create
-/// it. The content changes nothing for Git. A file that cannot be created here cannot be created by a command
-/// either.
-fn make_missing(path: &Path) {
-    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
-        return;
-    };
-    // No link on the way is followed.
-    let Ok(Some((above, _))) = open(above) else {
-        return;
-    };
-    let at = Path::new(&descriptor(&above)).join(name);
-    if name == "hooks" {
-        let _ = fs::create_dir(&at);
-    } else if let Some(content) = harmless_content(path)
-        && let Ok(mut file) = File::create_new(&at)
-    {
-        let _ = file.write_all(content.as_bytes());
-    }
 }
 
 /// Symbolic links of the root directory, such as `/bin`.
@@ -237,7 +199,7 @@ impl NewRoot {
         made.map_err(|error| SandboxError::path(path, error))
     }
 
-    /// `/dev` with the devices that only read and write, and its own terminals and shared memory.
+    /// `/dev` with the devices that only read and write.
     fn devices(&self) -> Result<(), SandboxError> {
         let failed = |error: std::io::Error| SandboxError::set_up("/dev", error);
         for device in DEVICES {
@@ -249,6 +211,21 @@ impl NewRoot {
                 attributes: NO_SETUID,
             })?;
         }
+        for (name, to) in [
+            ("ptmx", "pts/ptmx"),
+            ("fd", "/proc/self/fd"),
+            ("stdin", "/proc/self/fd/0"),
+            ("stdout", "/proc/self/fd/1"),
+            ("stderr", "/proc/self/fd/2"),
+        ] {
+            symlink(to, self.path_in_root(Path::new("/dev")).join(name)).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Terminals and shared memory of its own.
+    fn own_devices(&self) -> Result<(), SandboxError> {
+        let failed = |error: std::io::Error| SandboxError::set_up("/dev", error);
         for (path, kind, options) in [
             ("/dev/pts", "devpts", "newinstance,ptmxmode=0666,mode=620"),
             ("/dev/shm", "tmpfs", "mode=1777"),
@@ -262,15 +239,6 @@ impl NewRoot {
                 flags,
             )
             .map_err(failed)?;
-        }
-        for (name, to) in [
-            ("ptmx", "pts/ptmx"),
-            ("fd", "/proc/self/fd"),
-            ("stdin", "/proc/self/fd/0"),
-            ("stdout", "/proc/self/fd/1"),
-            ("stderr", "/proc/self/fd/2"),
-        ] {
-            symlink(to, self.path_in_root(Path::new("/dev")).join(name)).map_err(failed)?;
         }
         Ok(())
     }
@@ -341,11 +309,6 @@ fn opened(path: &Path) -> Result<std::os::fd::OwnedFd, SandboxError> {
     let found = open(path)?;
     let (file, _) = found.ok_or_else(|| SandboxError::path(path, "it is not there"))?;
     Ok(file.into())
-}
-
-/// The path of an open file, which stays valid after later mounts and renames.
-fn descriptor(file: impl AsFd) -> String {
-    format!("/proc/self/fd/{}", file.as_fd().as_raw_fd())
 }
 
 fn mount_plain(

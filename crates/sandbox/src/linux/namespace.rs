@@ -20,7 +20,7 @@ use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::resource::{Resource, setrlimit};
-use nix::sys::signal::{SigSet, Signal, raise};
+use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{
     ForkResult, Gid, Pid, Uid, chdir, dup2_stderr, dup2_stdin, dup2_stdout, getcwd, pipe2, setsid,
@@ -40,6 +40,21 @@ enum Ended {
     Code(u8),
     Signal(u8),
 }
+
+/// The report of a first process that has started no command.
+pub(super) const FAILED_REPORT: [u8; 3] = [0, HELPER_FAILED, 0];
+
+/// Ends this process as a command ended: by what its first process reports, or as if that one was killed.
+pub(super) fn end_as_reported(report: OwnedFd) -> ! {
+    let mut bytes = [0; 3];
+    match File::from(report).read_exact(&mut bytes) {
+        Ok(()) => end_as(InitReport::of_bytes(bytes).ended),
+        Err(_) => end_as(Ended::Signal(KILLED)),
+    }
+}
+
+/// The number of the signal that ends a process without its help.
+const KILLED: u8 = 9;
 
 /// The report of `init` to the keeper: the end of the command, and whether something still runs inside.
 struct InitReport {
@@ -191,9 +206,38 @@ fn why_no_namespaces(error: Errno) -> String {
     format!("{}{cause}", error.desc())
 }
 
-/// Makes the namespaces. The person is the same one inside, and no other is there.
+/// The person inside of a user namespace, who is the same one as outside; no other is there.
+#[derive(Clone, Copy)]
+pub(super) struct InsidePerson {
+    user: Uid,
+    group: Gid,
+}
+
+impl InsidePerson {
+    /// The person of this process, who is not known any more in a new namespace.
+    pub(super) fn present() -> Self {
+        Self {
+            user: Uid::effective(),
+            group: Gid::effective(),
+        }
+    }
+
+    /// Becomes this person in the user namespace that this process has just got.
+    pub(super) fn enter(self) -> Result<(), Errno> {
+        let Self { user, group } = self;
+        let write = |file: &str, text: String| {
+            let failed = |error: std::io::Error| error.raw_os_error().map_or(Errno::EIO, Errno::from_raw);
+            fs::write(Path::new("/proc/self").join(file), text).map_err(failed)
+        };
+        write("setgroups", "deny".into())?;
+        write("uid_map", format!("{user} {user} 1"))?;
+        write("gid_map", format!("{group} {group} 1"))
+    }
+}
+
+/// Makes the namespaces.
 fn new_namespaces(network: bool) -> Result<(), Errno> {
-    let (user, group) = (Uid::effective(), Gid::effective());
+    let person = InsidePerson::present();
     let mut flags = CloneFlags::CLONE_NEWUSER
         | CloneFlags::CLONE_NEWNS
         | CloneFlags::CLONE_NEWPID
@@ -203,13 +247,7 @@ fn new_namespaces(network: bool) -> Result<(), Errno> {
         flags |= CloneFlags::CLONE_NEWNET;
     }
     unshare(flags)?;
-    let write = |file: &str, text: String| {
-        let failed = |error: std::io::Error| error.raw_os_error().map_or(Errno::EIO, Errno::from_raw);
-        fs::write(Path::new("/proc/self").join(file), text).map_err(failed)
-    };
-    write("setgroups", "deny".into())?;
-    write("uid_map", format!("{user} {user} 1"))?;
-    write("gid_map", format!("{group} {group} 1"))
+    person.enter()
 }
 
 /// The first process inside: makes the root, takes the restrictions, starts the command, and reaps.
@@ -232,17 +270,7 @@ fn init(
     chdir(directory).map_err(|error| SandboxError::path(directory, error))?;
     hold(policy)?;
     match kernel::fork().map_err(|error| SandboxError::set_up("another process", error))? {
-        ForkResult::Parent { child } => {
-            setsid().map_err(failed)?;
-            let nothing = File::options().read(true).write(true).open("/dev/null");
-            let nothing = nothing.map_err(|error| SandboxError::path(Path::new("/dev/null"), error))?;
-            dup2_stdin(&nothing)
-                .and(dup2_stdout(&nothing))
-                .and(dup2_stderr(&nothing))
-                .map_err(failed)?;
-            reap(child, &mut File::from(to_keeper));
-            end_as(Ended::Code(0))
-        }
+        ForkResult::Parent { child } => leave_and_reap(child, &mut File::from(to_keeper)),
         ForkResult::Child => {
             drop(to_keeper);
             SigSet::all().thread_unblock().map_err(failed)?;
@@ -253,8 +281,22 @@ fn init(
     }
 }
 
+/// Leaves the group and the output to the command, and reaps until nothing is left inside.
+pub(super) fn leave_and_reap(command: Pid, report: &mut File) -> Result<Infallible, SandboxError> {
+    let failed = |error: Errno| SandboxError::set_up("another process", error);
+    setsid().map_err(failed)?;
+    let nothing = File::options().read(true).write(true).open("/dev/null");
+    let nothing = nothing.map_err(|error| SandboxError::path(Path::new("/dev/null"), error))?;
+    dup2_stdin(&nothing)
+        .and(dup2_stdout(&nothing))
+        .and(dup2_stderr(&nothing))
+        .map_err(failed)?;
+    reap(command, report);
+    end_as(Ended::Code(0))
+}
+
 /// Takes the restrictions that the step has in common with `landlock`.
-fn hold(policy: &SandboxPolicy) -> Result<(), SandboxError> {
+pub(super) fn hold(policy: &SandboxPolicy) -> Result<(), SandboxError> {
     restrictions::limit(&policy.limits, policy.step)?;
     restrictions::give_up_privileges()?;
     let paths = &policy.paths;
@@ -276,7 +318,7 @@ fn hold(policy: &SandboxPolicy) -> Result<(), SandboxError> {
 }
 
 /// Reaps until nothing is left inside. Says once how the command ended.
-fn reap(command: Pid, to_keeper: &mut File) {
+fn reap(command: Pid, report_to: &mut File) {
     let mut ended = None;
     let is_left = loop {
         let flags = ended.map(|_| WaitPidFlag::WNOHANG);
@@ -291,8 +333,8 @@ fn reap(command: Pid, to_keeper: &mut File) {
         ended: ended.unwrap_or(Ended::Code(HELPER_FAILED)),
         is_left,
     };
-    // A keeper that is gone was killed with its group.
-    let _ = to_keeper.write_all(&report.to_bytes());
+    // A process that is gone was killed with its group.
+    let _ = report_to.write_all(&report.to_bytes());
     while waitpid(None, None) != Err(Errno::ECHILD) {}
 }
 
@@ -330,7 +372,7 @@ fn end_as(ended: Ended) -> ! {
                 // The dump of this process would be of no use.
                 let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
                 // If the signal does not end this process, the exit code of a shell says it.
-                let _ = raise(signal).and_then(|()| SigSet::all().thread_unblock());
+                let _ = kill(Pid::this(), signal).and_then(|()| SigSet::all().thread_unblock());
             }
             128 + i32::from(signal)
         }

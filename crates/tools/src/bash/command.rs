@@ -1,13 +1,16 @@
 //! Starts a process for a command line: the shell, its environment, its pipes.
 
 use std::ffi::{OsStr, OsString};
+use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use agentx_sandbox::{CommandPlace, SandboxError, hidden_variables};
+use agentx_sandbox::{
+    CommandPlace, SandboxError, SandboxLauncher, SandboxedCommand, TemplateStart, hidden_variables,
+};
 use nix::unistd::Pid;
 use tokio::net::unix::pipe::Receiver;
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 
 use super::command_sandbox::CommandSandbox;
 use super::direct_command::{DirectCommand, direct};
@@ -16,6 +19,7 @@ use super::group::ProcessGroup;
 use super::process_mark::{MARK, ProcessMark};
 use super::pump::{OutputDestination, OutputPump};
 use super::running_command::RunningCommand;
+use super::started_process::StartedProcess;
 use crate::bash::options::BashOptions;
 use crate::environment::ProgramEnvironment;
 use crate::failure::ToolFailure;
@@ -51,7 +55,7 @@ pub(super) struct StartedLine<'a> {
 
 /// A process that was started, and the pipe with its output.
 struct StartedChild {
-    child: Child,
+    child: StartedProcess,
     output: Receiver,
 }
 
@@ -64,9 +68,35 @@ impl StartedChild {
         // The command keeps its ends of the pipe, and the output ends only when they are closed.
         command.stdout(Stdio::null()).stderr(Stdio::null());
         Ok(Self {
-            child: child?,
+            child: StartedProcess::Own(child?),
             output,
         })
+    }
+
+    /// Starts a command in a copy of a template. `None` if the sandbox has to start it by `command` itself.
+    fn from_template(
+        launcher: &SandboxLauncher,
+        held: &SandboxedCommand,
+        command: &Command,
+        workspace: &Path,
+    ) -> std::io::Result<Option<Self>> {
+        let (reader, writer) = std::io::pipe()?;
+        let output = Receiver::from_owned_fd(reader.into())?;
+        let variables = command.as_std().get_envs();
+        let start = TemplateStart {
+            directory: workspace,
+            variables: variables
+                .filter_map(|(name, value)| Some((name, value?)))
+                .collect(),
+            mark: OsStr::new(MARK),
+            output: writer.as_fd(),
+        };
+        let process = launcher.start_from_template(held, &start);
+        let Some(process) = process.map_err(std::io::Error::other)? else {
+            return Ok(None);
+        };
+        let child = StartedProcess::Held(process);
+        Ok(Some(Self { child, output }))
     }
 }
 
@@ -140,14 +170,23 @@ impl Shell {
             ..
         } = *started;
         let held = self.held(line, workspace, options, mark);
-        if let Some((mut command, sandbox)) = held.map_err(|error| ToolFailure::failed(error.to_string()))? {
+        let held = held.map_err(|error| ToolFailure::failed(error.to_string()))?;
+        if let (Some(launcher), Some(held)) = (&options.sandbox, held) {
+            let mut command = Command::new(&held.program);
+            command.arg0("agentx").args(&held.arguments);
+            let sandbox = CommandSandbox::new(held.policy.clone(), workspace);
+            let sandbox = sandbox.of_unasked(options.unasked_sandbox.is_some());
             prepare(&mut command, workspace, options, &mark.to_string()).env("PWD", workspace);
             for name in hidden_variables() {
                 command.env_remove(name);
             }
             let failed = |error: std::io::Error| spawn_failure(line, workspace, &error);
             let Some(gate) = gate.filter(|_| sandbox.has_proxy()) else {
-                let started = StartedChild::spawn(&mut command).map_err(failed)?;
+                let started = StartedChild::from_template(launcher, &held, &command, workspace);
+                let started = match started.map_err(failed)? {
+                    Some(started) => started,
+                    None => StartedChild::spawn(&mut command).map_err(failed)?,
+                };
                 return Ok((started, Some(sandbox)));
             };
             let masked = options
@@ -164,14 +203,14 @@ impl Shell {
         Ok((started, None))
     }
 
-    /// Returns the command that starts the line in a sandbox, if there is one.
+    /// Returns what starts the line in a sandbox, if there is one.
     fn held(
         &self,
         line: &str,
         workspace: &Path,
         options: &BashOptions,
         mark: &ProcessMark,
-    ) -> Result<Option<(Command, CommandSandbox)>, SandboxError> {
+    ) -> Result<Option<SandboxedCommand>, SandboxError> {
         let Some(launcher) = &options.sandbox else {
             return Ok(None);
         };
@@ -179,22 +218,16 @@ impl Shell {
             workspace,
             session: mark.session(),
         };
-        let held = match self.direct(line, workspace) {
+        match self.direct(line, workspace) {
             Some(direct) => {
                 let words: Vec<&OsStr> = direct.words.iter().map(|word| OsStr::new(*word)).collect();
-                launcher.command(&direct.program, &words, place)?
+                launcher.command(&direct.program, &words, place)
             }
             None => {
                 let words = [self.name(), "-c", line].map(OsStr::new);
-                launcher.command(&self.program, &words, place)?
+                launcher.command(&self.program, &words, place)
             }
-        };
-        Ok(held.map(|held| {
-            let mut command = Command::new(&held.program);
-            command.arg0("agentx").args(&held.arguments);
-            let sandbox = CommandSandbox::new(held.policy, workspace);
-            (command, sandbox.of_unasked(options.unasked_sandbox.is_some()))
-        }))
+        }
     }
 
     /// Returns the command that starts this shell, which has to be bash, on a terminal, and the sandbox that

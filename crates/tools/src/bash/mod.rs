@@ -31,6 +31,7 @@ mod process_mark;
 mod processes;
 mod pump;
 mod running_command;
+mod started_process;
 mod unasked_reading;
 
 use std::time::{Duration, Instant};

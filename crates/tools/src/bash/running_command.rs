@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::process::Child;
 use tokio_util::sync::CancellationToken;
 
 use super::capture::Capture;
@@ -11,11 +10,12 @@ use super::command_end::CommandEnd;
 use super::command_sandbox::CommandSandbox;
 use super::group::ProcessGroup;
 use super::pump::{OutputDestination, OutputPump};
+use super::started_process::StartedProcess;
 use crate::bash::options::BashOptions;
 
 /// A command that runs.
 pub(super) struct RunningCommand {
-    child: Child,
+    child: StartedProcess,
     group: Arc<ProcessGroup>,
     pump: OutputPump,
     options: BashOptions,
@@ -30,7 +30,7 @@ const DYING: Duration = Duration::from_millis(400);
 
 impl RunningCommand {
     pub(super) fn new(
-        child: Child,
+        child: StartedProcess,
         group: Arc<ProcessGroup>,
         pump: OutputPump,
         options: &BashOptions,
@@ -158,7 +158,7 @@ fn group_over(group: &ProcessGroup) {
     }
 }
 
-async fn all_gone(group: &ProcessGroup, child: &mut Child) {
+async fn all_gone(group: &ProcessGroup, child: &mut StartedProcess) {
     const LOOK: Duration = Duration::from_millis(10);
     if child.wait().await.is_ok() {
         group.lost_leader();
