@@ -1,9 +1,64 @@
-//! Caches that a toolchain makes when it is used for the first time. A command in a sandbox cannot make them,
-//! because the home directory around them cannot be written: so they are made before it starts, for the
-//! programs that are here.
+//! The caches of toolchains: those that commands write, those over which they have a layer of their own, and
+//! those that are made before the first use. A command in a sandbox cannot make them, because the home
+//! directory around them cannot be written: so they are made before it starts, for the programs that are here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// Below the home directory: caches that commands write. Other projects compile or install from them.
+pub(crate) const CACHES: &[&str] = &[
+    ".cache/bazel",
+    ".cache/ccache",
+    ".cache/composer",
+    ".cache/coursier",
+    ".cache/fontconfig",
+    ".cache/go-build",
+    ".cache/node-gyp",
+    ".cache/pip",
+    ".cache/sccache",
+    ".cache/typescript",
+    ".cache/yarn",
+    ".cargo/.global-cache",
+    ".cargo/.package-cache",
+    ".cargo/.package-cache-mutate",
+    ".cargo/git",
+    ".cargo/registry",
+    ".ccache",
+    ".gradle/caches",
+    ".ivy2/cache",
+    ".m2/repository",
+    ".npm/_cacache",
+    ".npm/_logs",
+    ".nuget/packages",
+    ".yarn/berry/cache",
+    "go/pkg",
+];
+
+/// Below the home directory: caches whose files run elsewhere as they are (`npx`, `uvx`, hooks), or are the same
+/// files as those of other projects (hard links of uv, pnpm and bun). What a command writes there goes into a
+/// layer that its session alone has, except for parts that [`CACHES`] lists.
+pub(crate) const PRIVATE_CACHES: &[&str] = &[
+    ".bun/install/cache",
+    ".cache/deno",
+    ".cache/pnpm",
+    ".cache/pre-commit",
+    ".cache/uv",
+    ".local/share/pnpm/store",
+    ".npm",
+    ".pnpm-store",
+    ".pub-cache",
+    ".yarn/berry",
+];
+
+/// Variables that give a toolchain another cache, and its name there: for commands that cannot have a layer.
+pub(crate) const CACHE_VARIABLES: &[(&str, &str)] = &[
+    ("BUN_INSTALL_CACHE_DIR", "bun"),
+    ("DENO_DIR", "deno"),
+    ("PRE_COMMIT_HOME", "pre-commit"),
+    ("PUB_CACHE", "pub"),
+    ("UV_CACHE_DIR", "uv"),
+    ("npm_config_store_dir", "pnpm"),
+];
 
 /// A program, and below the home directory the caches that it makes.
 const FIRST_USE: &[(&str, &[&str])] = &[
@@ -12,7 +67,7 @@ const FIRST_USE: &[(&str, &[&str])] = &[
     ("go", &[".cache/go-build", "go/pkg"]),
     ("gradle", &[".gradle/caches"]),
     ("mvn", &[".m2/repository"]),
-    ("npm", &[".npm"]),
+    ("npm", &[".npm/_cacache", ".npm/_logs"]),
     ("python3", &[".cache/pip"]),
     ("sccache", &[".cache/sccache"]),
     ("uv", &[".cache/uv"]),
@@ -31,22 +86,46 @@ const VARIABLES: &[(&str, &str)] = &[
     ("GRADLE_USER_HOME", "caches"),
     ("PIP_CACHE_DIR", ""),
     ("SCCACHE_DIR", ""),
-    ("UV_CACHE_DIR", ""),
     ("YARN_CACHE_FOLDER", ""),
-    ("npm_config_cache", ""),
+    ("npm_config_cache", "_cacache"),
+    ("npm_config_cache", "_logs"),
 ];
 
+/// The variables that name a cache over which a command has a layer of its own.
+const PRIVATE_VARIABLES: &[&str] = &[
+    "BUN_INSTALL_CACHE_DIR",
+    "DENO_DIR",
+    "PRE_COMMIT_HOME",
+    "PUB_CACHE",
+    "UV_CACHE_DIR",
+    "npm_config_cache",
+    "npm_config_store_dir",
+];
+
+/// Caches at unusual places.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NamedCaches {
+    /// Those that commands write.
+    pub shared: Vec<PathBuf>,
+    /// Those over which commands have a layer of their own.
+    pub private: Vec<PathBuf>,
+}
+
 /// Returns the caches that variables of the environment name. `variable` looks one up.
-pub fn caches_in_variables(variable: impl Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf> {
-    let named = VARIABLES.iter().filter_map(|(name, below)| {
-        let directory = variable(name).filter(|directory| directory.is_absolute())?;
+pub fn caches_in_variables(variable: impl Fn(&str) -> Option<PathBuf>) -> NamedCaches {
+    let named = |name: &str| variable(name).filter(|directory| directory.is_absolute());
+    let shared = VARIABLES.iter().filter_map(|(name, below)| {
+        let directory = named(name)?;
         Some(if below.is_empty() {
             directory
         } else {
             directory.join(below)
         })
     });
-    named.collect()
+    NamedCaches {
+        shared: shared.collect(),
+        private: PRIVATE_VARIABLES.iter().filter_map(|name| named(name)).collect(),
+    }
 }
 
 /// Makes the caches that are missing, of the programs that are found in one of the `programs` directories.
@@ -94,7 +173,12 @@ mod tests {
             fs::write(bin.join(program), "").unwrap();
         }
         make_caches(&home, None, std::slice::from_ref(&bin));
-        for made in [".cargo/registry", ".cargo/git", ".cargo/.package-cache", ".npm"] {
+        for made in [
+            ".cargo/registry",
+            ".cargo/git",
+            ".cargo/.package-cache",
+            ".npm/_cacache",
+        ] {
             assert!(home.join(made).exists(), "{made}");
         }
         for program in [".m2", "go", ".cache"] {
@@ -111,9 +195,20 @@ mod tests {
             "GOPATH" => Some("/srv/go".into()),
             "PIP_CACHE_DIR" => Some("/srv/pip".into()),
             "UV_CACHE_DIR" => Some("relative".into()),
+            "npm_config_cache" => Some("/srv/npm".into()),
             _ => None,
         });
-        assert_eq!(found, [PathBuf::from("/srv/go/pkg"), "/srv/pip".into()]);
+        let shared = ["/srv/go/pkg", "/srv/pip", "/srv/npm/_cacache", "/srv/npm/_logs"];
+        assert_eq!(found.shared, shared.map(PathBuf::from));
+        assert_eq!(found.private, [PathBuf::from("/srv/npm")]);
+    }
+
+    #[test]
+    fn lists_are_sorted_and_share_no_entry() {
+        for list in [CACHES, PRIVATE_CACHES] {
+            assert!(list.is_sorted());
+        }
+        assert!(PRIVATE_CACHES.iter().all(|cache| !CACHES.contains(cache)));
     }
 
     #[test]
@@ -121,7 +216,10 @@ mod tests {
         let all = FIRST_USE.iter().flat_map(|(_, caches)| *caches);
         let of_cargo: Vec<String> = OF_CARGO.iter().map(|name| format!(".cargo/{name}")).collect();
         for cache in all.copied().chain(of_cargo.iter().map(String::as_str)) {
-            assert!(crate::profile::CACHES.contains(&cache), "{cache}");
+            assert!(
+                CACHES.contains(&cache) || PRIVATE_CACHES.contains(&cache),
+                "{cache}"
+            );
         }
     }
 }

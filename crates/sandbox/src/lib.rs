@@ -13,6 +13,7 @@ mod caches;
 mod command_place;
 mod diagnosis;
 mod found_paths;
+mod git_settings;
 #[cfg(unix)]
 mod held_process;
 mod helper;
@@ -31,11 +32,12 @@ mod promises;
 mod proxy_listener;
 mod refusal;
 mod repository;
+mod secrets;
 mod step;
 mod temporary;
 mod tool_settings;
 
-pub use caches::caches_in_variables;
+pub use caches::{NamedCaches, caches_in_variables};
 pub use command_place::CommandPlace;
 pub use diagnosis::{SandboxFinding, diagnose};
 #[cfg(unix)]

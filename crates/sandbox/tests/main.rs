@@ -8,10 +8,12 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod caches;
 mod escapes;
 mod everyday;
 mod held;
 mod lifetime;
 mod limits;
 mod proxy;
+mod repositories;
 mod template;

@@ -10,6 +10,7 @@ use std::process::{Command, ExitCode};
 use nix::unistd::Pid;
 
 use super::proxy_door::ProxyDoor;
+use crate::caches::CACHE_VARIABLES;
 use crate::{HELPER_FAILED, SandboxError, SandboxPolicy, SandboxStep, hidden_variables};
 
 /// The program that the helper executes.
@@ -56,6 +57,11 @@ fn set_variables(command: &mut Command, policy: &SandboxPolicy, door: Option<&Pr
     let temporary = temporary_of(policy);
     for name in ["TMPDIR", "TEMP", "TMP"] {
         command.env(name, temporary);
+    }
+    if policy.step == SandboxStep::Landlock && !policy.paths.private.is_empty() {
+        for (name, cache) in CACHE_VARIABLES {
+            command.env(name, temporary.join("caches").join(cache));
+        }
     }
     if let Some(door) = door {
         door.set_variables(command);
