@@ -212,6 +212,20 @@ mod tests {
     }
 
     #[test]
+    fn the_page_names_each_cache_with_its_access() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/SANDBOX.md");
+        let page = fs::read_to_string(page).unwrap();
+        for (caches, access) in [(CACHES, "| written |"), (PRIVATE_CACHES, "| layer |")] {
+            for cache in caches {
+                let name = format!("`~/{cache}`");
+                let is_row = |line: &&str| line.starts_with("| `~/") && line.contains(&name);
+                let row = page.lines().find(is_row).unwrap_or_default();
+                assert!(row.contains(access), "{cache}: {row}");
+            }
+        }
+    }
+
+    #[test]
     fn what_is_made_may_be_written() {
         let all = FIRST_USE.iter().flat_map(|(_, caches)| *caches);
         let of_cargo: Vec<String> = OF_CARGO.iter().map(|name| format!(".cargo/{name}")).collect();

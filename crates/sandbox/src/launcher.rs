@@ -130,7 +130,10 @@ impl SandboxLauncher {
             && !profile.best_effort
             && let Err(why) = self.limits_support()
         {
-            return Err(SandboxError::Limits { why: why.clone() });
+            return Err(SandboxError::Limits {
+                why: why.clone(),
+                from: profile.limits_from.clone(),
+            });
         }
         Ok(step)
     }

@@ -81,6 +81,9 @@ pub struct SandboxLimits {
     /// Its processes and threads, held by a control group, which holds root as well.
     #[serde(default)]
     pub tasks: Option<u64>,
+    /// The file of a folder that asks for these two; `None` if it is the person who does.
+    #[serde(default)]
+    pub from: Option<PathBuf>,
 }
 
 impl SandboxPaths {
@@ -108,6 +111,7 @@ impl Default for SandboxLimits {
             core_bytes: Some(0),
             memory_bytes: None,
             tasks: None,
+            from: None,
         }
     }
 }

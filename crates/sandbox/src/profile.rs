@@ -119,6 +119,8 @@ pub struct SandboxProfile {
     pub memory_bytes: Option<u64>,
     /// The processes and threads of a command and all that it starts.
     pub tasks: Option<u64>,
+    /// The file of a folder that asks for these limits; `None` if it is the person who does.
+    pub limits_from: Option<PathBuf>,
     /// Whether commands run although parts of a step do not work.
     pub best_effort: bool,
 }
@@ -203,6 +205,7 @@ impl SandboxProfile {
             processes,
             memory_bytes: self.memory_bytes,
             tasks: self.tasks,
+            from: self.limits_from.clone(),
             ..usual
         }
     }

@@ -158,7 +158,17 @@ const PATHS: &[Attempt] = &[
     attempt(
         "a new repository below the workspace",
         "mkdir -p sub/.git && touch sub/.git/config",
-        &[Bare, Landlock, SandboxStep::Namespace],
+        &[Bare, Landlock, Namespace],
+    ),
+    attempt(
+        "an unfinished rebase with a command",
+        "mkdir .git/rebase-merge && echo 'exec evil' > .git/rebase-merge/git-rebase-todo",
+        &[Bare, Landlock, Namespace],
+    ),
+    attempt(
+        "a cache from which others compile",
+        "mkdir -p $HOME/.cargo/registry/src && touch $HOME/.cargo/registry/src/lib.rs",
+        &[Bare, Landlock, Namespace],
     ),
     attempt(
         "a repository in the place of another",
@@ -255,7 +265,7 @@ const SOCKETS: &[Attempt] = &[
     ),
 ];
 
-/// With a network, what else listens on this machine is still out of reach.
+/// With a network, only servers of this machine are in reach of what listens here.
 const SOCKETS_WITH_NETWORK: &[Attempt] = &[
     attempt(
         "a daemon at a path",
@@ -268,6 +278,11 @@ const SOCKETS_WITH_NETWORK: &[Attempt] = &[
         BARE,
     ),
     attempt("raw packets", "py 's(17, 3)'", AS_ROOT),
+    attempt(
+        "a server of this machine",
+        "py 's(2, 1).connect((\"127.0.0.1\", PORT))'",
+        &[Bare, Landlock, Namespace],
+    ),
 ];
 
 /// Mounts, devices, privileges, the kernel. None is tried without a sandbox. Numbers of system calls are
@@ -606,7 +621,7 @@ fn temporary_files_are_found_outside_by_the_path_in_the_environment() {
         assert_eq!(found, "kept\n", "{step}: {}", directory.display());
         let again = world.run(step, "cat $TMPDIR/a");
         assert_eq!(said(&again), "kept\n", "{step}");
-        if step == SandboxStep::Namespace {
+        if step == Namespace {
             assert_eq!(said(&world.run(step, "cat /tmp/a")), "kept\n");
             let line = "at=/tmp/agentx-$(id -u); rm -rf $at && ln -s $ROOT/outside $at";
             assert!(world.run(step, line).status.success());

@@ -194,7 +194,13 @@ fn reason_of_refusal(host: &str, decision: HostDecision) -> Option<String> {
 /// at which its sandbox shows other directories. `None` if there are too many.
 fn temporary_files(policy: &SandboxPolicy) -> Option<BTreeSet<OsString>> {
     let paths = &policy.paths;
-    let shown = [&paths.read, &paths.write, &paths.protected, &paths.hidden];
+    let shown = [
+        &paths.read,
+        &paths.write,
+        &paths.private,
+        &paths.protected,
+        &paths.hidden,
+    ];
     let shown = shown
         .into_iter()
         .flatten()
