@@ -1,6 +1,7 @@
 //! The caches of toolchains: those that commands write, those over which they have a layer of their own, and
 //! those that are made before the first use. A command in a sandbox cannot make them, because the home
-//! directory around them cannot be written: so they are made before it starts, for the programs that are here.
+//! directory around them cannot be written: so they are made before it starts, for the programs that are
+//! here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,9 +35,9 @@ pub(crate) const CACHES: &[&str] = &[
     "go/pkg",
 ];
 
-/// Below the home directory: caches whose files run elsewhere as they are (`npx`, `uvx`, hooks), or are the same
-/// files as those of other projects (hard links of uv, pnpm and bun). What a command writes there goes into a
-/// layer that its session alone has, except for parts that [`CACHES`] lists.
+/// Below the home directory: caches whose files run elsewhere as they are (`npx`, `uvx`, hooks), or are the
+/// same files as those of other projects (hard links of uv, pnpm and bun). What a command writes there goes
+/// into a layer that its session alone has, except for parts that [`CACHES`] lists.
 pub(crate) const PRIVATE_CACHES: &[&str] = &[
     ".bun/install/cache",
     ".cache/deno",
@@ -49,6 +50,9 @@ pub(crate) const PRIVATE_CACHES: &[&str] = &[
     ".pub-cache",
     ".yarn/berry",
 ];
+
+/// The directory for such caches in that for temporary files, for commands that cannot have a layer.
+pub const OWN_CACHES: &str = ".agentx-caches";
 
 /// Variables that give a toolchain another cache, and its name there: for commands that cannot have a layer.
 pub(crate) const CACHE_VARIABLES: &[(&str, &str)] = &[

@@ -37,7 +37,7 @@ mod step;
 mod temporary;
 mod tool_settings;
 
-pub use caches::{NamedCaches, caches_in_variables};
+pub use caches::{NamedCaches, OWN_CACHES, caches_in_variables};
 pub use command_place::CommandPlace;
 pub use diagnosis::{SandboxFinding, diagnose};
 #[cfg(unix)]

@@ -151,9 +151,6 @@ impl SandboxProfile {
         let secrets = [hidden(home_path, cargo), self.hidden.clone()].concat();
         let mut hidden = found.all(secrets, &[], &[]);
         let mut redacted = found.all(redacted(home_path, cargo), &[], &[]);
-        if step == SandboxStep::Landlock {
-            hidden.append(&mut redacted);
-        }
         let protected = [repository.protected, vec![workspace.join(".agentx")]].concat();
         let mut places = vec![workspace.clone()];
         places.extend(repository.write);
@@ -164,6 +161,11 @@ impl SandboxProfile {
         let mut private = found.all(self.private(home.as_deref()), &write, &write);
         private.retain(|path| !write.contains(path));
         let chosen = found.all(self.read.clone(), &write, &write);
+        // Files of the work, and those that the person lets in, are shown whole.
+        redacted.retain(|path| !lies_in(path, &write) && !chosen.contains(path));
+        if step == SandboxStep::Landlock {
+            hidden.append(&mut redacted);
+        }
         let mut read = found.all(self.read(home.as_deref()), &write, &write);
         let holds_home = |path: &Path| home.as_ref().is_some_and(|home| home.starts_with(path));
         read.retain(|path| path != Path::new("/") && !holds_home(path));
@@ -229,8 +231,13 @@ impl SandboxProfile {
         let is_missing = |path: &&PathBuf| path.is_absolute() && fs::symlink_metadata(path).is_err();
         for directory in self.program_directories.iter().filter(is_missing) {
             let above = writable.iter().find(|above| directory.starts_with(above));
-            // Where nothing can be made, no command can either.
-            if above.is_some_and(|above| above.is_dir()) {
+            let real = directory.ancestors().find_map(|path| fs::canonicalize(path).ok());
+            let real_above = above.and_then(|above| fs::canonicalize(above).ok());
+            // A command may have put a link on the way.
+            if let (Some(real), Some(above)) = (real, real_above)
+                && real.starts_with(above)
+            {
+                // Where nothing can be made, no command can either.
                 let _ = fs::create_dir_all(directory);
             }
         }
@@ -370,6 +377,29 @@ mod tests {
                 .policy(SandboxStep::Landlock, &home.join("gone"), "/tmp/a/b".into())
                 .is_err()
         );
+    }
+
+    #[test]
+    fn settings_in_the_workspace_or_let_in_are_shown_whole() {
+        let home = tempfile::tempdir().unwrap();
+        let home = fs::canonicalize(home.path()).unwrap();
+        let profile = made(&home);
+        let settings = "[url \"https://ada:made-up@localhost/\"]\n";
+        let redacted = |profile: &SandboxProfile| {
+            let policy = profile.policy(SandboxStep::Namespace, &home.join("work"), "/tmp/a/b".into());
+            policy.unwrap().paths.redacted
+        };
+        let own = home.join(".gitconfig");
+        fs::write(&own, settings).unwrap();
+        assert_eq!(redacted(&profile), [own.clone()]);
+        let let_in = SandboxProfile {
+            read: vec![own.clone()],
+            ..profile.clone()
+        };
+        assert!(redacted(&let_in).is_empty());
+        fs::rename(&own, home.join("work/gitconfig")).unwrap();
+        std::os::unix::fs::symlink("work/gitconfig", &own).unwrap();
+        assert!(redacted(&profile).is_empty(), "it is a file of the work");
     }
 
     #[test]

@@ -82,10 +82,11 @@ const MIXED_NAMES: &[(&str, &str)] = &[(".gradle", "init.gradle"), (".gradle/ini
 pub(crate) fn hidden(home: Option<&Path>, cargo_home: Option<&Path>) -> Vec<PathBuf> {
     let mut hidden: Vec<PathBuf> = SYSTEM_SECRETS.iter().map(PathBuf::from).collect();
     if let Some(home) = home {
+        let files = |&(directory, beginning): &(&str, &str)| files_named(home, directory, beginning);
         hidden.extend(SECRETS.iter().map(|name| home.join(name)));
-        hidden.extend(SECRET_NAMES.iter().flat_map(|names| named(home, names)));
+        hidden.extend(SECRET_NAMES.iter().flat_map(files));
         let settings = TOOL_SETTINGS.iter().map(|name| home.join(name));
-        let settings = settings.chain(MIXED_NAMES.iter().flat_map(|names| named(home, names)));
+        let settings = settings.chain(MIXED_NAMES.iter().flat_map(files));
         hidden.extend(settings.filter(|path| !has_no_password(path)));
     }
     if let Some(cargo) = cargo_home {
@@ -108,7 +109,7 @@ pub(crate) fn redacted(home: Option<&Path>, cargo_home: Option<&Path>) -> Vec<Pa
 }
 
 /// The files in a directory whose names begin so.
-fn named(home: &Path, (directory, beginning): &(&str, &str)) -> Vec<PathBuf> {
+fn files_named(home: &Path, directory: &str, beginning: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(home.join(directory)).into_iter().flatten().flatten();
     let begins = |entry: &fs::DirEntry| {
         entry

@@ -60,7 +60,8 @@ const CREDENTIALS: &[&str] = &[
     "token",
 ];
 
-/// Returns whether a file that builds need holds credentials as well; so does one that cannot be looked through.
+/// Returns whether a file that builds need holds credentials as well. One that is too long to be looked
+/// through counts as such a file.
 pub(crate) fn holds_credentials(path: &Path) -> bool {
     let Ok(about) = fs::metadata(path) else {
         return false;

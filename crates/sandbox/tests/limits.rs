@@ -36,7 +36,7 @@ fn a_command_is_held_to_its_limits_or_does_not_run() {
     }
 }
 
-/// Who a setting is from decides what the error advises: nobody weakens their own settings for a folder's.
+/// The error advises by the origin of a setting: nobody weakens their own settings for a folder's.
 #[test]
 fn limits_of_a_folder_are_named_with_their_file() {
     let gone = Path::new("/made-up/helper");

@@ -7,8 +7,8 @@ use agentx_sandbox::SandboxStep;
 
 use crate::held::{World, said, steps};
 
-/// Runs lines in the step `namespace`; none of them may leave a file named `evil` in the place. A line is tried
-/// without a sandbox first, where it has to leave one: so it would get out.
+/// Runs lines in the step `namespace`: the file `evil` must not get the word that they write. They are run
+/// without a sandbox first, where it has to get it: so they would get out.
 fn check(make: impl Fn(&World), lines: &[&str], evil: &str) {
     let step = SandboxStep::Namespace;
     if !steps().contains(&step) {

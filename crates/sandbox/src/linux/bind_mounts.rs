@@ -68,7 +68,7 @@ pub(super) fn bindings(paths: &SandboxPaths) -> Result<Vec<BindMount>, SandboxEr
             .filter(is_private)
             .filter(|binding| binding.is_directory)
         {
-            binding.layer = Some(layers.over(&binding.at)?);
+            binding.layer = Some(layers.layer_over(&binding.at)?);
         }
     }
     // At its own path, where other programs find it; below `/tmp` a link leads there.

@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 use nix::unistd::Pid;
 
 use super::proxy_door::ProxyDoor;
-use crate::caches::CACHE_VARIABLES;
+use crate::caches::{CACHE_VARIABLES, OWN_CACHES};
 use crate::{HELPER_FAILED, SandboxError, SandboxPolicy, SandboxStep, hidden_variables};
 
 /// The program that the helper executes.
@@ -60,7 +60,7 @@ fn set_variables(command: &mut Command, policy: &SandboxPolicy, door: Option<&Pr
     }
     if policy.step == SandboxStep::Landlock && !policy.paths.private.is_empty() {
         for (name, cache) in CACHE_VARIABLES {
-            command.env(name, temporary.join("caches").join(cache));
+            command.env(name, temporary.join(OWN_CACHES).join(cache));
         }
     }
     if let Some(door) = door {

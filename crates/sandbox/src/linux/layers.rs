@@ -1,5 +1,5 @@
-//! The layers of a command over caches whose files run elsewhere as they are: it reads the person's cache, and
-//! what it writes goes into a directory of its session.
+//! The layers of a command over caches whose files run elsewhere as they are: it reads the person's cache,
+//! and what it writes goes into a directory of its session.
 //!
 //! Two mounts with one upper directory would see each other's changes half, so each process that makes a root
 //! takes a set of layers of its own. A lock says which sets are taken; it ends with the processes that
@@ -60,7 +60,7 @@ impl LayerSet {
     }
 
     /// Makes the layer over a cache.
-    pub(super) fn over(&self, cache: &Path) -> Result<CacheLayer, SandboxError> {
+    pub(super) fn layer_over(&self, cache: &Path) -> Result<CacheLayer, SandboxError> {
         let mut hasher = DefaultHasher::new();
         cache.hash(&mut hasher);
         let layer = self.0.join(format!("{:016x}", hasher.finish()));

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentx_sandbox::{RefusedPath, SandboxPolicy, SandboxRefusal, SandboxStep};
+use agentx_sandbox::{OWN_CACHES, RefusedPath, SandboxPolicy, SandboxRefusal, SandboxStep};
 use serde_json::{Value, json};
 
 use crate::host_proxy::{BUNDLE, HostDecision, HostProxy};
@@ -215,7 +215,7 @@ fn temporary_files(policy: &SandboxPolicy) -> Option<BTreeSet<OsString>> {
     let names: BTreeSet<OsString> = entries
         .take(MOST_COMPARED + 1)
         .filter_map(|entry| Some(entry.ok()?.file_name()))
-        .filter(|name| !places.contains(name.as_os_str()) && name != BUNDLE)
+        .filter(|name| !places.contains(name.as_os_str()) && name != BUNDLE && name != OWN_CACHES)
         .collect();
     (names.len() <= MOST_COMPARED).then_some(names)
 }
