@@ -64,6 +64,8 @@ impl LayerSet {
         let mut hasher = DefaultHasher::new();
         cache.hash(&mut hasher);
         let layer = self.0.join(format!("{:016x}", hasher.finish()));
+        // The mark that an earlier mount was volatile stands there, and the kernel refuses another one then.
+        let _ = fs::remove_dir_all(layer.join("work"));
         let part = |name: &str| {
             let path = layer.join(name);
             fs::create_dir_all(&path).map_err(|error| SandboxError::path(&path, error))?;
@@ -78,10 +80,12 @@ impl LayerSet {
 }
 
 impl CacheLayer {
-    /// Mounts the cache with this layer. Returns whether this file system and this kernel can do it.
+    /// Mounts the cache with this layer. Returns whether this file system and this kernel can do it. Nothing
+    /// has to survive a crash of the machine: otherwise the end of each command would wait until the disk has
+    /// all of the file system.
     pub(super) fn mount(&self, cache: &File, at: &File) -> bool {
         let options = format!(
-            "lowerdir={},upperdir={},workdir={},userxattr",
+            "lowerdir={},upperdir={},workdir={},userxattr,volatile",
             descriptor(cache),
             descriptor(&self.upper),
             descriptor(&self.work)
@@ -90,9 +94,11 @@ impl CacheLayer {
         let at = descriptor(at);
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
         let mounted = mount(kind, at.as_str(), kind, flags, Some(options.as_str()));
-        // The kernel makes a directory there that its owner could not remove. Without root, it may stay.
-        let inner = Path::new(&descriptor(&self.work)).join("work");
-        let _ = fs::set_permissions(inner, fs::Permissions::from_mode(0o700));
+        // The kernel makes directories there that their owner could not remove outside of this namespace.
+        for made in ["work", "work/incompat", "work/incompat/volatile"] {
+            let made = Path::new(&descriptor(&self.work)).join(made);
+            let _ = fs::set_permissions(made, fs::Permissions::from_mode(0o700));
+        }
         mounted.is_ok()
     }
 }
