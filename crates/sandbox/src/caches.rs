@@ -54,15 +54,36 @@ pub(crate) const PRIVATE_CACHES: &[&str] = &[
 /// The directory for such caches in that for temporary files, for commands that cannot have a layer.
 pub const OWN_CACHES: &str = ".agentx-caches";
 
-/// Variables that give a toolchain another cache, and its name there: for commands that cannot have a layer.
-pub(crate) const CACHE_VARIABLES: &[(&str, &str)] = &[
-    ("BUN_INSTALL_CACHE_DIR", "bun"),
-    ("DENO_DIR", "deno"),
-    ("PRE_COMMIT_HOME", "pre-commit"),
-    ("PUB_CACHE", "pub"),
-    ("UV_CACHE_DIR", "uv"),
-    ("npm_config_store_dir", "pnpm"),
+/// Variables that give a toolchain another cache, and the end of the path of its usual one.
+#[cfg(target_os = "linux")]
+const CACHE_VARIABLES: &[(&str, &str)] = &[
+    ("BUN_INSTALL_CACHE_DIR", ".bun/install/cache"),
+    ("DENO_DIR", ".cache/deno"),
+    ("PRE_COMMIT_HOME", ".cache/pre-commit"),
+    ("PUB_CACHE", ".pub-cache"),
+    ("UV_CACHE_DIR", ".cache/uv"),
+    ("npm_config_store_dir", ".pnpm-store"),
+    ("npm_config_store_dir", "pnpm/store"),
 ];
+
+/// Returns the variables, and their values, by which commands without layers find caches of their own in this
+/// directory instead of the `private` ones. `variable` looks a variable up.
+#[cfg(target_os = "linux")]
+pub(crate) fn own_caches(
+    private: &[PathBuf],
+    temporary: &Path,
+    variable: impl Fn(&str) -> Option<PathBuf>,
+) -> Vec<(&'static str, PathBuf)> {
+    let replaced = CACHE_VARIABLES.iter().filter(|(name, usual)| {
+        let named = variable(name);
+        private
+            .iter()
+            .any(|cache| cache.ends_with(usual) || named.as_ref() == Some(cache))
+    });
+    let own =
+        |(name, _): &(&'static str, &str)| (*name, temporary.join(OWN_CACHES).join(name.to_lowercase()));
+    replaced.map(own).collect()
+}
 
 /// A program, and below the home directory the caches that it makes.
 const FIRST_USE: &[(&str, &[&str])] = &[
@@ -205,6 +226,22 @@ mod tests {
         let shared = ["/srv/go/pkg", "/srv/pip", "/srv/npm/_cacache", "/srv/npm/_logs"];
         assert_eq!(found.shared, shared.map(PathBuf::from));
         assert_eq!(found.private, [PathBuf::from("/srv/npm")]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_toolchain_whose_cache_cannot_be_written_gets_another_one() {
+        let private = ["/home/ada/.cache/uv", "/srv/deno", "/home/ada/.npm"].map(PathBuf::from);
+        let variable = |name: &str| (name == "DENO_DIR").then(|| PathBuf::from("/srv/deno"));
+        let own = own_caches(&private, Path::new("/tmp/a"), variable);
+        let expected = [
+            ("DENO_DIR", PathBuf::from("/tmp/a/.agentx-caches/deno_dir")),
+            (
+                "UV_CACHE_DIR",
+                PathBuf::from("/tmp/a/.agentx-caches/uv_cache_dir"),
+            ),
+        ];
+        assert_eq!(own, expected);
     }
 
     #[test]

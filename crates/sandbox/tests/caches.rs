@@ -75,6 +75,23 @@ fn a_command_sees_what_it_wrote_and_so_does_the_next_one() {
     assert!(is_unchanged(&world, name));
 }
 
+/// Without layers, a toolchain that needs to write its cache has another one.
+#[test]
+fn landlock_gives_a_toolchain_a_cache_of_its_own() {
+    let step = SandboxStep::Landlock;
+    if !steps().contains(&step) {
+        return;
+    }
+    let world = world();
+    let output = world.run(step, "mkdir -p $UV_CACHE_DIR && echo own > $UV_CACHE_DIR/a");
+    assert!(output.status.success(), "{}", said(&output));
+    let again = world.run(
+        step,
+        "cat $UV_CACHE_DIR/a; case $UV_CACHE_DIR in $TMPDIR/*) echo temporary;; esac",
+    );
+    assert_eq!(said(&again), "own\ntemporary\n");
+}
+
 /// Two commands at one time have a layer each, because two mounts of one layer would disturb each other.
 #[test]
 fn commands_at_one_time_have_a_layer_each() {
