@@ -391,7 +391,7 @@ mod tests {
         };
         let own = home.join(".gitconfig");
         fs::write(&own, settings).unwrap();
-        assert_eq!(redacted(&profile), [own.clone()]);
+        assert_eq!(redacted(&profile), std::slice::from_ref(&own));
         let let_in = SandboxProfile {
             read: vec![own.clone()],
             ..profile.clone()
