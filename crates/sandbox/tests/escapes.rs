@@ -158,7 +158,7 @@ const PATHS: &[Attempt] = &[
     attempt(
         "a new repository below the workspace",
         "mkdir -p sub/.git && touch sub/.git/config",
-        &[Bare, Landlock, SandboxStep::Namespace],
+        &[Bare, Landlock, Namespace],
     ),
     attempt(
         "a repository in the place of another",
@@ -606,7 +606,7 @@ fn temporary_files_are_found_outside_by_the_path_in_the_environment() {
         assert_eq!(found, "kept\n", "{step}: {}", directory.display());
         let again = world.run(step, "cat $TMPDIR/a");
         assert_eq!(said(&again), "kept\n", "{step}");
-        if step == SandboxStep::Namespace {
+        if step == Namespace {
             assert_eq!(said(&world.run(step, "cat /tmp/a")), "kept\n");
             let line = "at=/tmp/agentx-$(id -u); rm -rf $at && ln -s $ROOT/outside $at";
             assert!(world.run(step, line).status.success());
