@@ -7,7 +7,8 @@
 //! limit ends it. The neighbour waits a millisecond again and again; its delay is the time from the end of
 //! such a wait to its next one. The bound is 100 ms.
 //!
-//! The same is then measured beside one, two, six and sixteen scripts of another person, on two lanes, that
+//! The same is then measured beside additions of long texts in a straight line, which no safepoint interrupts:
+//! `-- straight` does only that. And beside one, two, six and sixteen scripts of another person, on two lanes, that
 //! repeatedly compute in a metamethod for most of the time of a turn: `-- overruns` does only that.
 #![allow(clippy::unwrap_used, reason = "a benchmark may panic, and prints figures")]
 
@@ -75,7 +76,7 @@ async fn beside(body: &str, hostile: Hostile) -> (Vec<Duration>, String) {
     let lanes = Lanes::new(hostile.lanes);
     let script = |text: &str| Script::compile_on(Arc::clone(&lanes), "x", text, Libraries::new()).unwrap();
     let (waits, stop) = (Waits::default(), CancellationToken::new());
-    let late = Arc::clone(&waits.late);
+    let (late, since) = (Arc::clone(&waits.late), Arc::clone(&waits.since));
     let neighbour = {
         let (script, stop) = (script(NEIGHBOUR), stop.clone());
         let limits = ScriptLimits {
@@ -101,6 +102,10 @@ async fn beside(body: &str, hostile: Hostile) -> (Vec<Duration>, String) {
     let mut ended = ended.await;
     ended.sort_unstable();
     ended.dedup();
+    // It may have been late for all of this time.
+    if let Some(since) = since.lock().unwrap().take() {
+        late.lock().unwrap().push(since.elapsed());
+    }
     stop.cancel();
     let _ = neighbour.await;
     let mut late = std::mem::take(&mut *late.lock().unwrap());
@@ -118,6 +123,13 @@ fn overrunning() -> impl Iterator<Item = String> {
     })
 }
 
+/// Additions in a straight line, in which Luau asks nobody whether time is left: about two seconds in one
+/// piece, because each reads a text of 14 MB twice.
+fn straight_line() -> String {
+    let sum = ["x"; 58].join(" + ");
+    format!("local x = ('1'):rep(14e6) local y = {sum}")
+}
+
 /// Prints the delays beside hostile scripts; returns the longest.
 fn measured(runtime: &tokio::runtime::Runtime, body: &str, hostile: Hostile) -> Duration {
     let (late, ended) = runtime.block_on(beside(body, hostile));
@@ -128,6 +140,7 @@ fn measured(runtime: &tokio::runtime::Runtime, body: &str, hostile: Hostile) -> 
     };
     let (usual, most) = (ms(late.len() / 2), ms(late.len()));
     let Hostile { scripts, lanes } = hostile;
+    let body: String = body.chars().take(100).collect();
     println!(
         "{most:>9.1?} at most, {usual:>9.1?} usually, beside {scripts} on {lanes} lanes, ended by {ended}: {body}"
     );
@@ -150,6 +163,11 @@ fn main() {
         worst = worst.max(measured(&runtime, body, alone));
     }
     println!("{worst:.1?} at most in all");
+    if word.as_ref().is_none_or(|word| word == "straight") {
+        for (scripts, lanes) in [(1, 1), (2, 2), (6, 2)] {
+            measured(&runtime, &straight_line(), Hostile { scripts, lanes });
+        }
+    }
     if word.is_some_and(|word| word != "overruns") {
         return;
     }
