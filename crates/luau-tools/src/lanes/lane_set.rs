@@ -6,9 +6,10 @@
 //! [`LaneHolder`] at a time, and the operating system divides the processors among the lanes. If no lane is
 //! free, a holder without one gets an additional lane, which ends when it has been idle for a while.
 //!
-//! A holder has a second lane only while a lane is free, and never more than the pool has permanent ones. So
-//! the number of threads that one person can occupy is bounded. Beyond [`MOST_LANES`], or if the system
-//! refuses a thread, holders share lanes and take turns there.
+//! A holder has a second lane only while a lane is free, and never more than the pool has permanent ones; all
+//! holders of one person have at most twice as many. So the number of threads that a person can occupy is
+//! bounded. Beyond it the person's runs share lanes. Beyond [`MOST_LANES`], or if the system refuses a
+//! thread, people share lanes, too, and take turns there.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
@@ -77,11 +78,15 @@ impl LaneSet {
     /// Reserves a place for a run on a lane; `None` if there is no lane and no thread for one.
     pub(crate) fn place(self: &Arc<Self>, holder: LaneHolder) -> Option<Arc<LaneThread>> {
         let mut lanes = self.lanes();
-        if let Some(at) = open_lane(&lanes, holder, self.permanent) {
+        let of_person = count_busy(&lanes, |one| one.taker == holder.taker);
+        let may_have_more = of_person < 2 * self.permanent;
+        let most = if may_have_more { self.permanent } else { 0 };
+        if let Some(at) = open_lane(&lanes, holder, most) {
             lanes[at].holder = Some(holder);
             return Some(lanes[at].reserved());
         }
-        if lanes.len() < MOST_LANES
+        if may_have_more
+            && lanes.len() < MOST_LANES
             && let Some(thread) = LaneThread::new(lanes.len(), Some(Arc::downgrade(self)))
         {
             let mut lane = HeldLane::new(thread);
@@ -89,10 +94,7 @@ impl LaneSet {
             lanes.push(lane);
             return lanes.last().map(HeldLane::reserved);
         }
-        // Always the same one, so that nobody comes to occupy several.
-        let (TurnTaker::Person(number) | TurnTaker::Owner(number)) = holder.taker;
-        let shared = usize::try_from(number).unwrap_or(0).checked_rem(lanes.len())?;
-        lanes.get(shared).map(HeldLane::reserved)
+        shared_lane(&lanes, holder).map(HeldLane::reserved)
     }
 
     /// Removes a lane.
@@ -128,17 +130,34 @@ impl LaneSet {
     }
 }
 
-/// The lane with the fewest runs of those that are the holder's or may become so.
+/// Returns the number of lanes with runs of such a holder.
+fn count_busy(lanes: &[HeldLane], is_such: impl Fn(LaneHolder) -> bool) -> usize {
+    let lanes = lanes.iter().filter(|lane| lane.runs() > 0);
+    lanes.filter(|lane| lane.holder.is_some_and(&is_such)).count()
+}
+
+/// The lane with the fewest runs of those that are the holder's, or may become so while it has fewer than
+/// `most`.
 fn open_lane(lanes: &[HeldLane], holder: LaneHolder, most: usize) -> Option<usize> {
     let is_own = |lane: &HeldLane| lane.holder == Some(holder);
-    let own = lanes
-        .iter()
-        .filter(|lane| is_own(lane) && lane.runs() > 0)
-        .count();
-    let open = |lane: &HeldLane| is_own(lane) || (own < most && lane.thread.status.is_idle());
+    let may_have_more = count_busy(lanes, |one| one == holder) < most;
+    let open = |lane: &HeldLane| is_own(lane) || (may_have_more && lane.thread.status.is_idle());
     let lanes = lanes.iter().enumerate().filter(|(_, lane)| open(lane));
     let fewest = lanes.min_by_key(|(_, lane)| (lane.runs(), !is_own(lane)));
     fewest.map(|(at, _)| at)
+}
+
+/// The lane of another holder that a holder shares: one of the same person, or else always the same one, so
+/// that nobody comes to occupy several.
+fn shared_lane(lanes: &[HeldLane], holder: LaneHolder) -> Option<&HeldLane> {
+    let of_person =
+        |lane: &&HeldLane| lane.runs() > 0 && lane.holder.is_some_and(|one| one.taker == holder.taker);
+    let fewest = lanes.iter().filter(of_person).min_by_key(|lane| lane.runs());
+    fewest.or_else(|| {
+        let (TurnTaker::Person(number) | TurnTaker::Owner(number)) = holder.taker;
+        let at = usize::try_from(number).unwrap_or(0).checked_rem(lanes.len())?;
+        lanes.get(at)
+    })
 }
 
 impl HeldLane {
@@ -174,7 +193,7 @@ impl LaneThread {
         let retirement = additional_in.map(|set| {
             let status = Arc::clone(&status);
             let may_end = move || set.upgrade().is_none_or(|set| set.retire(&status));
-            Retirement::by(may_end)
+            Retirement::new(may_end)
         });
         let thread = thread::Builder::new()
             .name(format!("luau-{index}"))
@@ -269,6 +288,19 @@ mod tests {
         }
         assert_eq!(set.lanes().len(), MOST_LANES);
         assert_eq!(set.runs(), MOST_LANES + 3);
+    }
+
+    #[test]
+    fn a_person_with_many_owners_has_a_bounded_number_of_lanes() {
+        let set = LaneSet::new(2);
+        let places: Vec<_> = (0..6).map(|owner| placed(&set, holder(1, owner))).collect();
+        assert_eq!(places, [0, 1, 2, 3, 0, 1].map(Some));
+        assert_eq!(placed(&set, holder(2, 9)), Some(4));
+        assert_eq!(
+            placed(&set, holder(1, 6)),
+            Some(2),
+            "not on the lane of another person"
+        );
     }
 
     #[test]

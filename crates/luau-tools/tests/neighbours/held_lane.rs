@@ -23,12 +23,12 @@ const SCRIPT: &str =
     "function invoke(ctx, args) while args.hog do ctx.now() end return ctx.generate('m', 'p') end";
 
 /// Keeps the lane's thread that wakes it until the test lets go.
-struct Gate {
+struct HeldWake {
     entered: Sender<()>,
     released: Mutex<Receiver<()>>,
 }
 
-impl Wake for Gate {
+impl Wake for HeldWake {
     fn wake(self: Arc<Self>) {
         let is_lane = thread::current()
             .name()
@@ -68,7 +68,7 @@ fn held(script: &Script, person: u64) -> HeldRun {
     let (entered, is_held) = channel();
     let (release, released) = channel();
     let released = Mutex::new(released);
-    let waker = Waker::from(Arc::new(Gate { entered, released }));
+    let waker = Waker::from(Arc::new(HeldWake { entered, released }));
     let mut run = invoke(script, Answers::new(world), true, person);
     let began = Instant::now();
     while is_held.try_recv().is_err() {

@@ -43,7 +43,7 @@ pub(crate) struct Retirement {
 
 impl Retirement {
     /// The lane ends when it has been idle for a while and `may_end` returns `true`.
-    pub(crate) fn by(may_end: impl Fn() -> bool + Send + 'static) -> Self {
+    pub(crate) fn new(may_end: impl Fn() -> bool + Send + 'static) -> Self {
         Self {
             idle: IDLE,
             may_end: Box::new(may_end),
@@ -94,7 +94,7 @@ fn next(
             lane.wakes.now();
             lane.vms.make_ready();
             lane.status.set_at_work(false);
-            waited(told, lane, retirement)
+            wait_for_command(told, lane, retirement)
         }
     };
     lane.status.set_at_work(true);
@@ -102,7 +102,7 @@ fn next(
 }
 
 /// Waits for the next command. Before the lane sleeps it makes VMs for the scripts that come.
-fn waited(
+fn wait_for_command(
     told: &InboxReceiver<LaneCommand>,
     lane: &mut LaneWorker,
     retirement: Option<&Retirement>,
@@ -125,15 +125,12 @@ fn waited(
             Some(told.next(retirement.map(|retirement| retirement.idle)))
         };
         lane.wakes.read_clock();
+        let may_end = || retirement.is_some_and(|retirement| (retirement.may_end)());
         match told {
             Some(Ok(told)) => return Some(told),
             Some(Err(RecvTimeoutError::Disconnected)) => return None,
-            Some(Err(RecvTimeoutError::Timeout)) => {
-                if retirement.is_some_and(|retirement| (retirement.may_end)()) {
-                    return None;
-                }
-            }
-            None => {}
+            Some(Err(RecvTimeoutError::Timeout)) if may_end() => return None,
+            Some(Err(RecvTimeoutError::Timeout)) | None => {}
         }
     }
 }
@@ -380,7 +377,7 @@ mod tests {
         let asked = AtomicUsize::new(0);
         let retirement = Retirement {
             idle: Duration::ZERO,
-            // A run comes just before the first time, and stops at once.
+            // A run came just before the first time.
             may_end: Box::new(move || asked.fetch_add(1, Ordering::Relaxed) > 0),
         };
         run(&told, Arc::default(), Some(&retirement));
