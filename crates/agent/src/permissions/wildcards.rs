@@ -15,6 +15,8 @@
 
 use agentx_types::since;
 
+use crate::commands::command_analysis::is_wrapper;
+use crate::commands::command_split::forms;
 use crate::pattern::fits;
 
 /// Words behind which `NAME=value` sets a variable, or `env` may follow.
@@ -58,6 +60,33 @@ fn is_before_program(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| is_name(name))
         || BEFORE_VARIABLES.contains(&program)
         || (word.starts_with('-') && !word.contains('*'))
+}
+
+/// Returns whether a pattern names the program that runs: its first word is literal, behind variables and
+/// programs that run another one (`timeout 60 *` names none). A pattern without a star names a whole line.
+pub(crate) fn names_program(pattern: &str) -> bool {
+    !pattern.replace("\\*", "").contains('*') || forms(pattern).into_iter().all(begins_with_program)
+}
+
+/// Returns whether a program runs another one on this machine.
+fn runs_another(program: &str) -> bool {
+    is_wrapper(program) && program != "ssh"
+}
+
+fn begins_with_program(pattern: &str) -> bool {
+    let mut is_wrapped = false;
+    for word in pattern.split_whitespace() {
+        let program = word.rsplit('/').next().unwrap_or(word);
+        // `-n 10`, `-k 5s`: values for the program in front.
+        let is_value = is_wrapped && word.starts_with(|c: char| c.is_ascii_digit());
+        let is_open = |part: &str| part.contains(['*', '?', '$', '`']);
+        match word.split_once('=') {
+            Some((name, _)) if is_before_program(word) && is_open(name) => return false,
+            _ if is_value || is_before_program(word) || runs_another(program) => is_wrapped = true,
+            _ => return !is_open(word),
+        }
+    }
+    false
 }
 
 /// The number of characters of a word that quote, or begin a substitution or redirection.
@@ -213,6 +242,44 @@ mod tests {
                 !fits_command(pattern, command, since::VALUES_ARE_ONE_WORD),
                 "{command}"
             );
+        }
+    }
+
+    #[test]
+    fn a_program_is_named_by_a_first_word_without_a_star() {
+        for pattern in [
+            "cargo *",
+            "./run.sh *",
+            "PORT=* ./srv",
+            "timeout 60 cargo test *",
+            "nice -n 10 make *",
+            "ssh *",
+            "7z x *",
+            "uname -r",
+            r"\*.sh",
+            r"ls \* *",
+        ] {
+            assert!(names_program(pattern), "{pattern}");
+        }
+        for pattern in [
+            "*",
+            "**",
+            "* *",
+            "*h*",
+            "?*",
+            "* --version",
+            "./bin/* x",
+            "git* status",
+            "$TOOL *",
+            "timeout 60 *",
+            "nice -n 10 *",
+            "env A=b *",
+            "sudo -u me *",
+            "xargs -n 1 *",
+            "PORT=1 *",
+            "*=1 cargo test",
+        ] {
+            assert!(!names_program(pattern), "{pattern}");
         }
     }
 }
