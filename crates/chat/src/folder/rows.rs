@@ -66,8 +66,7 @@ impl FolderRows {
         }
         let never = loaded.never_counts.iter().filter(|_| shows_settings(loaded));
         quiet.push(never.map(|what| format!("never counts: {what}")).collect());
-        let git = loaded.settings.git.shown();
-        let git = git.lines().map(|line| format!("Git runs this program: {line}"));
+        let git = loaded.settings.git.effects().into_iter();
         let of = |role: FileRole| move |effect: String| (role, effect);
         let mut effects: Vec<(FileRole, String)> = Vec::new();
         effects.extend(agents.into_iter().chain(tools).map(of(FileRole::Definition)));
