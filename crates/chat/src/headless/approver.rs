@@ -212,7 +212,7 @@ impl Questions {
             always_asked(config, tool, input).is_some()
                 || is_useless_rule(config, &request.suggested, tool, input)
         };
-        let keeps = !session.state().await.is_ok_and(asked_each_time);
+        let keeps = file.refused.is_none() && !session.state().await.is_ok_and(asked_each_time);
         self.answers = Answers::default().to(request);
         if !keeps {
             self.answers = self.answers.clone().without_rules();

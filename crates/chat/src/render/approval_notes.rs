@@ -1,4 +1,4 @@
-//! The notes below a question about a call: a link that it follows, why it will fail, a file that is not
+//! The notes below a question about a call: the links that it follows, why it will fail, a file that is not
 //! shown, and the sandbox of a command. They come from the machine of the session, and not from the model.
 
 use agentx::runtime::FileChangePreview;
@@ -15,16 +15,24 @@ pub(super) fn notes(
     style: AnsiStyle,
 ) -> String {
     let link = file.leads_to.as_ref();
+    let refused = file.refused.as_ref();
+    let in_line = file.links.iter().map(|link| Some(format!("  {}", visible(link))));
     let warnings = [
         link.map(|place| format!("  it is a link to {}", visible(place))),
         fails.map(|why| format!("  {why}, so this call will fail")),
+        refused.map(|why| {
+            format!(
+                "  this call will be refused even if you allow it: {}",
+                visible(why)
+            )
+        }),
     ];
     let withheld = file.withheld.as_ref();
     let hidden = withheld.map(|why| format!("  the current file is not shown: {}", visible(why)));
-    let mut text: String = warnings
-        .iter()
+    let mut text: String = in_line
+        .chain(warnings)
         .flatten()
-        .map(|words| format!("{}\n", style.warn(words)))
+        .map(|words| format!("{}\n", style.warn(&words)))
         .collect();
     text.extend(hidden.map(|words| format!("{}\n", style.dim(&words))));
     if is_command {
@@ -46,5 +54,24 @@ fn sandbox_note(step: Option<&str>, style: AnsiStyle) -> String {
             format!("{}\n", style.warn(words))
         }
         Some(step) => format!("{}\n", style.dim(&format!("  in the sandbox: {}", visible(step)))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_in_a_call_are_named_and_a_refusal_is_announced() {
+        let file = FileChangePreview {
+            links: vec!["conf/a leads to /home/me/a\u{202e}".to_owned()],
+            refused: Some("it leads to /home/me/a, outside the workspace".to_owned()),
+            ..FileChangePreview::default()
+        };
+        assert_eq!(
+            notes(&file, None, true, AnsiStyle::default()),
+            "  conf/a leads to /home/me/a<U+202E>\n  this call will be refused even if you allow it: it leads \
+             to /home/me/a, outside the workspace\n"
+        );
     }
 }

@@ -60,8 +60,10 @@ impl Chat<'_> {
     async fn text_of_question(&mut self, question: &ApprovalRequested, may_answer: bool) -> String {
         let file = self.file_before_change(question).await;
         let mut answers = self.answers_to(question).await.to(question);
-        let keeps_rule =
-            !self.is_asked_each_time(question).await && !self.offers_useless_rule(question).await;
+        // A rule could not let a call run that the tool refuses.
+        let keeps_rule = file.refused.is_none()
+            && !self.is_asked_each_time(question).await
+            && !self.offers_useless_rule(question).await;
         if !keeps_rule {
             answers = answers.without_rules();
         }
