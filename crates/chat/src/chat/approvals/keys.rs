@@ -180,13 +180,6 @@ impl Chat<'_> {
         still_asked(&config, &question.suggested, &question.name, &question.input)
     }
 
-    /// Returns the whole change that is asked about, if the question shows only its beginning.
-    pub(in crate::chat) async fn whole_asked_change(&self) -> Option<String> {
-        let question = self.status.question()?;
-        let file = self.file_before_change(question).await;
-        approval::whole_change(question, &file, self.display.style())
-    }
-
     /// Returns whether the text in the line is the answer to a question.
     pub(in crate::chat) fn asks_in_line(&self) -> bool {
         self.question().is_some() && !self.approvals.attention.waits()
