@@ -348,3 +348,7 @@ pub const REMINDERS_ARE_FACTS: u32 = 9;
 /// The schema of a run's answer counts as part of the beginning of requests: thinking that was made beside
 /// another one is left out.
 pub const SCHEMAS_BEGIN_REQUESTS: u32 = 9;
+
+/// The refusal of a line that only may name the program's own files, by a star or an unknown part, says so.
+/// Before, it named them as files that the line opens.
+pub const UNCLEAR_OWN_NAMES_ARE_EXPLAINED: u32 = 9;
