@@ -3,10 +3,10 @@
 
 use agentx::assembly::{FileRole, FolderContents, FolderFile};
 use agentx::config::{FolderTrust, Loaded, WORKSPACE_FOLDER};
+use agentx_terminal::lookalikes::unmistakable;
 
 use super::excerpt::{InstructionExcerpt, excerpt_rows};
 use super::tools;
-use crate::render::clean::visible;
 use crate::render::units::counted;
 use crate::render::wrapped_text::wrap_lines;
 
@@ -168,11 +168,11 @@ impl FolderRows {
 }
 
 fn line(row: &str) -> String {
-    format!("  {}\n", visible(row))
+    format!("  {}\n", unmistakable(row))
 }
 
 fn arrow(effect: &str) -> String {
-    format!("  → {}\n", visible(effect))
+    format!("  → {}\n", unmistakable(effect))
 }
 
 /// The beginning of a row, and whether that is all of it.

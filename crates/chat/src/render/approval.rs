@@ -4,13 +4,13 @@ use agentx::config::show_rule;
 use agentx::runtime::command_severity::{Grade, of_command};
 use agentx::runtime::{FileChangePreview, PendingApproval};
 use agentx::types::{ApprovalDecision, ApprovalRequested, Rule};
+use agentx_terminal::lookalikes::unmistakable;
 use serde_json::Value;
 
 use super::answers::Answers;
 use super::approval_notes;
 use super::approval_reply::ApprovalReply;
 use super::asked::{self, PlanLook};
-use super::clean::visible;
 use super::form_reply;
 use super::proposed_change;
 use super::style::AnsiStyle;
@@ -93,11 +93,14 @@ pub(crate) fn question_text(
         let other_rule = if how.is_brief { "" } else { OTHER_RULE };
         text = format!("{}{}\n", text.trim_end(), style.dim(other_rule));
         if let Some(other) = how.other_answer {
-            text.push_str(&format!("{}\n", style.dim(&visible(&format!("  or {other}")))));
+            text.push_str(&format!(
+                "{}\n",
+                style.dim(&unmistakable(&format!("  or {other}")))
+            ));
         }
     }
     if let Some(why) = how.still_asked {
-        let words = format!("  but it would still be asked about: {}", visible(why));
+        let words = format!("  but it would still be asked about: {}", unmistakable(why));
         text.push_str(&format!("{}\n", style.dim(&words)));
     }
     text
@@ -110,8 +113,8 @@ pub(crate) fn whole_change(
     style: AnsiStyle,
 ) -> Option<String> {
     let lines = change(request, file, style).filter(|lines| is_long(lines))?;
-    let path = visible(edited_path(request)?);
-    let mut text = format!("{}  {path}\n", style.bold(&visible(&request.name)));
+    let path = unmistakable(edited_path(request)?);
+    let mut text = format!("{}  {path}\n", style.bold(&unmistakable(&request.name)));
     for line in lines {
         text.push_str(&format!("    {line}\n"));
     }
@@ -229,7 +232,7 @@ fn question_lines(
     let reason = if request.reason.is_empty() || request.form.is_some() || is_plain {
         String::new()
     } else {
-        let because = format!("  because {}", visible(&request.reason));
+        let because = format!("  because {}", unmistakable(&request.reason));
         format!("{}\n", style.dim(&because))
     };
     // Only the reason explains a tool that is not built in, so the reason comes first.
@@ -240,7 +243,11 @@ fn question_lines(
     text.push_str(&before);
     let form = request.form.as_deref();
     let in_diff = |name: &str| diff.is_some() && ["old_string", "new_string", "content"].contains(&name);
-    let path = request.input.get("path").and_then(Value::as_str).map(visible);
+    let path = request
+        .input
+        .get("path")
+        .and_then(Value::as_str)
+        .map(unmistakable);
     let in_wish = |name: &str| {
         let is_named = path
             .as_deref()
@@ -275,7 +282,7 @@ fn question_lines(
 /// Describes in a sentence what the tool wants to do and how serious it is. The program's own tools are
 /// described by their arguments, any other tool by the properties that the rules use.
 fn wish(request: &ApprovalRequested) -> String {
-    let name = visible(&request.name);
+    let name = unmistakable(&request.name);
     if request.form.is_some() {
         return format!("{name} asks you");
     }
@@ -288,10 +295,12 @@ fn wish(request: &ApprovalRequested) -> String {
             Grade::Network => format!("{name} wants to run a command that reaches the network"),
             Grade::Destroys => format!("{name} wants to run a command that deletes or overwrites"),
         },
-        (Some("write"), Some(path), _) => format!("{name} wants to write {}", visible(path)),
-        (Some("edit" | "query_write"), Some(path), _) => format!("{name} wants to change {}", visible(path)),
+        (Some("write"), Some(path), _) => format!("{name} wants to write {}", unmistakable(path)),
+        (Some("edit" | "query_write"), Some(path), _) => {
+            format!("{name} wants to change {}", unmistakable(path))
+        }
         (Some("read" | "grep" | "glob" | "query"), Some(path), _) => {
-            format!("{name} wants to read {}", visible(path))
+            format!("{name} wants to read {}", unmistakable(path))
         }
         (Some(_), ..) => format!("{name} wants to run"),
         (None, ..) => match request
@@ -300,7 +309,7 @@ fn wish(request: &ApprovalRequested) -> String {
             .as_deref()
             .and_then(|argument| argument.strip_prefix("to "))
         {
-            Some(host) => format!("{name} wants to send to {}", visible(host)),
+            Some(host) => format!("{name} wants to send to {}", unmistakable(host)),
             None => format!("{name} wants to run"),
         },
     }
@@ -315,7 +324,7 @@ fn rule(request: &ApprovalRequested) -> String {
         workspace: None,
         ..request.suggested.clone()
     };
-    let rule = visible(&show_rule(&everywhere));
+    let rule = unmistakable(&show_rule(&everywhere));
     if named == Some(text) && rule.chars().count() > LONGEST_RULE {
         return format!("{} and so on, exactly as above", cut(&rule, LONGEST_RULE));
     }
@@ -439,6 +448,16 @@ mod tests {
         );
         let line = "always would save, in this project: allow harbour__echo@0123  (any arguments, until its description changes)\n";
         assert!(text.contains(line), "{text}");
+    }
+
+    #[test]
+    fn letters_that_look_like_others_are_marked_in_the_call_and_in_the_rule() {
+        let text = asked("p\u{443}thon3 \u{ff43}onf.txt", "p\u{443}thon3 *");
+        assert!(
+            text.contains("  command: p<U+0443>thon3 <U+FF43>onf.txt\n"),
+            "{text}"
+        );
+        assert!(text.contains("allow bash \"p<U+0443>thon3 *\""), "{text}");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //! shown, and the sandbox of a command. They come from the machine of the session, and not from the model.
 
 use agentx::runtime::FileChangePreview;
+use agentx_terminal::lookalikes::unmistakable;
 
-use super::clean::visible;
 use super::style::AnsiStyle;
 
 /// Returns the notes, each in a row of its own; empty if there are none. `fails` is the reason for which the
@@ -16,19 +16,22 @@ pub(super) fn notes(
 ) -> String {
     let link = file.leads_to.as_ref();
     let refused = file.refused.as_ref();
-    let in_line = file.links.iter().map(|link| Some(format!("  {}", visible(link))));
+    let in_line = file
+        .links
+        .iter()
+        .map(|link| Some(format!("  {}", unmistakable(link))));
     let warnings = [
-        link.map(|place| format!("  it is a link to {}", visible(place))),
+        link.map(|place| format!("  it is a link to {}", unmistakable(place))),
         fails.map(|why| format!("  {why}, so this call will fail")),
         refused.map(|why| {
             format!(
                 "  this call will be refused even if you allow it: {}",
-                visible(why)
+                unmistakable(why)
             )
         }),
     ];
     let withheld = file.withheld.as_ref();
-    let hidden = withheld.map(|why| format!("  the current file is not shown: {}", visible(why)));
+    let hidden = withheld.map(|why| format!("  the current file is not shown: {}", unmistakable(why)));
     let mut text: String = in_line
         .chain(warnings)
         .flatten()
@@ -53,7 +56,10 @@ fn sandbox_note(step: Option<&str>, style: AnsiStyle) -> String {
             let words = "  not in a sandbox, because none works here: see `agentx doctor`";
             format!("{}\n", style.warn(words))
         }
-        Some(step) => format!("{}\n", style.dim(&format!("  in the sandbox: {}", visible(step)))),
+        Some(step) => format!(
+            "{}\n",
+            style.dim(&format!("  in the sandbox: {}", unmistakable(step)))
+        ),
     }
 }
 
