@@ -12,6 +12,7 @@ use super::approval_notes;
 use super::approval_reply::ApprovalReply;
 use super::asked::{self, PlanLook};
 use super::form_reply;
+use super::hidden_words;
 use super::proposed_change;
 use super::style::AnsiStyle;
 use super::table::cut;
@@ -85,7 +86,8 @@ pub(crate) fn question_text(
         && how
             .answers
             .is_none_or(|answers| answers.has(ApprovalDecision::Always))
-        && request.form.is_none();
+        && request.form.is_none()
+        && hidden_words::hidden_names(&request.input).is_empty();
     let is_brief = how.is_brief;
     let look = QuestionLook { keeps, is_brief };
     let mut text = question_lines(request, file, diff, look, style);
@@ -265,6 +267,8 @@ fn question_lines(
     }
     let is_command = built_in(request).is_some_and(|name| ["bash", "shell"].contains(&name));
     let fails = reason_to_fail(request, file);
+    let hidden = hidden_words::note(&request.input);
+    text.extend(hidden.iter().map(|words| format!("{}\n", style.warn(words))));
     text.push_str(&approval_notes::notes(file, fails, is_command, style));
     text.push_str(&after);
     let mut say = |words: &str| text.push_str(&format!("{}\n", style.dim(words)));
@@ -272,7 +276,7 @@ fn question_lines(
         Some(_) => ", in this project",
         None => "",
     };
-    if look.keeps && request.form.is_none() {
+    if look.keeps && request.form.is_none() && hidden.is_none() {
         let any = if is_whole_tool(request) { ANY_ARGUMENTS } else { "" };
         say(&format!("  always would save{place}: {}{any}", rule(request)));
     }
@@ -316,7 +320,7 @@ fn wish(request: &ApprovalRequested) -> String {
 }
 
 /// The rule that `always` would keep. One that is about a long text, word for word, has it above.
-fn rule(request: &ApprovalRequested) -> String {
+pub(super) fn rule(request: &ApprovalRequested) -> String {
     let text = request.suggested.argument.as_deref().unwrap_or_default();
     let named = request.input.get("command").and_then(Value::as_str);
     // The text before the rule says where the rule applies.
@@ -336,19 +340,6 @@ fn rule(request: &ApprovalRequested) -> String {
 fn is_whole_tool(request: &ApprovalRequested) -> bool {
     let kept = &request.suggested;
     kept.tool.contains('@') && kept.argument.is_none() && kept.path.is_none()
-}
-
-/// The rules that hold for the rest of a session, without where they hold.
-fn rules_in_words(request: &ApprovalRequested, kept: &[Rule]) -> String {
-    let words: Vec<String> = kept
-        .iter()
-        .map(|kept| {
-            let mut request = request.clone();
-            request.suggested = kept.clone();
-            rule(&request)
-        })
-        .collect();
-    words.join(", ")
 }
 
 /// Reads a line as the answer to this question: about a call as [`parse`] does, otherwise as words.
@@ -389,22 +380,6 @@ pub fn parse(line: &str) -> Option<ApprovalReply> {
         note,
         pattern,
     })
-}
-
-/// The answer in words, for the record above.
-pub(crate) fn answered(request: &ApprovalRequested, answer: &ApprovalReply, kept: &[Rule]) -> String {
-    if let Some(asked) = &request.question {
-        return asked::answered(asked, answer);
-    }
-    let words = match answer.decision {
-        ApprovalDecision::Once => "allowed once",
-        ApprovalDecision::Session => {
-            return format!("allowed for this session: {}", rules_in_words(request, kept));
-        }
-        ApprovalDecision::Always => "always allowed",
-        ApprovalDecision::Deny => "refused",
-    };
-    words.to_owned()
 }
 
 #[cfg(test)]
@@ -458,6 +433,19 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("allow bash \"p<U+0443>thon3 *\""), "{text}");
+    }
+
+    #[test]
+    fn no_rule_is_offered_for_words_that_were_replaced() {
+        let text = asked(
+            "curl -s https://[secret API_KEY]",
+            "curl -s https://[secret API_KEY]",
+        );
+        assert!(
+            text.contains("  [secret API_KEY] hides text that AgentX knows"),
+            "{text}"
+        );
+        assert!(!text.contains("always would save"), "{text}");
     }
 
     #[test]
