@@ -16,7 +16,6 @@
 use agentx_types::since;
 
 use crate::commands::command_analysis::is_wrapper;
-use crate::commands::command_split::forms;
 use crate::pattern::fits;
 
 /// Words behind which `NAME=value` sets a variable, or `env` may follow.
@@ -63,30 +62,42 @@ fn is_before_program(word: &str) -> bool {
 }
 
 /// Returns whether a pattern names the program that runs: its first word is literal, behind variables and
-/// programs that run another one (`timeout 60 *` names none). A pattern without a star names a whole line.
+/// programs that run another one (`timeout 60 *` names none). A pattern without a star is a whole line.
 pub(crate) fn names_program(pattern: &str) -> bool {
-    !pattern.replace("\\*", "").contains('*') || forms(pattern).into_iter().all(begins_with_program)
+    let is_whole = !pattern.replace("\\*", "").contains('*');
+    is_whole || begins_with_program(pattern)
+}
+
+fn begins_with_program(pattern: &str) -> bool {
+    let (mut is_wrapped, mut may_be_value) = (false, false);
+    for word in pattern.split_whitespace() {
+        if word.contains(['*', '?', '$', '`']) && !sets_variable(word) {
+            return false;
+        }
+        let is_number = word.starts_with(|c: char| c.is_ascii_digit());
+        let is_option = word.starts_with('-');
+        let is_front = sets_variable(word) || runs_another(word) || (is_wrapped && (is_option || is_number));
+        if !is_front && !may_be_value {
+            return true;
+        }
+        // `-u me`: the word behind an option may be its value, so the next one has to be literal, too.
+        may_be_value = is_wrapped && is_option;
+        is_wrapped |= is_front;
+    }
+    false
+}
+
+/// Returns whether a word sets a variable whose name is known.
+fn sets_variable(word: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    word.split_once('=')
+        .is_some_and(|(name, _)| !name.is_empty() && name.chars().all(is_part))
 }
 
 /// Returns whether a program runs another one on this machine.
 fn runs_another(program: &str) -> bool {
-    is_wrapper(program) && program != "ssh"
-}
-
-fn begins_with_program(pattern: &str) -> bool {
-    let mut is_wrapped = false;
-    for word in pattern.split_whitespace() {
-        let program = word.rsplit('/').next().unwrap_or(word);
-        // `-n 10`, `-k 5s`: values for the program in front.
-        let is_value = is_wrapped && word.starts_with(|c: char| c.is_ascii_digit());
-        let is_open = |part: &str| part.contains(['*', '?', '$', '`']);
-        match word.split_once('=') {
-            Some((name, _)) if is_before_program(word) && is_open(name) => return false,
-            _ if is_value || is_before_program(word) || runs_another(program) => is_wrapped = true,
-            _ => return !is_open(word),
-        }
-    }
-    false
+    let name = program.rsplit('/').next().unwrap_or(program);
+    name != "ssh" && (is_wrapper(name) || BEFORE_VARIABLES.contains(&name))
 }
 
 /// The number of characters of a word that quote, or begin a substitution or redirection.
@@ -258,6 +269,8 @@ mod tests {
             "uname -r",
             r"\*.sh",
             r"ls \* *",
+            "sudo -u me ls *",
+            "FOO=$BAR make *",
         ] {
             assert!(names_program(pattern), "{pattern}");
         }
