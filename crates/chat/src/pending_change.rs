@@ -12,8 +12,9 @@ use crate::render::approval::edited_path;
 /// Maximum time that a question waits for its file.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Returns the present state of the file that a call is about to change, and the links in a call, from this program or from the server
-/// that has it. Without it, the question is asked with the call's own arguments alone.
+/// Returns the present state of the file that a call is about to change, and the links in a call, from this
+/// program or from the server that has it. Without it, the question is asked with the call's own arguments
+/// alone.
 pub(crate) async fn file_now(
     runtime: &dyn Runtime,
     id: &SessionId,

@@ -13,9 +13,9 @@
 //!
 //! The values are only searched for in recorded text; this module neither sends nor stores them. A folder's
 //! `.env` is read even if nobody trusts the folder, but then only values with a letter and a digit and
-//! without blanks count: otherwise `TOKEN=permission` would remove a word from instructions and messages. Hosts,
-//! addresses without a password and paths do not count there, because a question has to show where a call
-//! leads.
+//! without blanks count: otherwise `TOKEN=permission` would remove a word from instructions and messages.
+//! Hosts, addresses without a password and paths do not count there, because a question has to show where a
+//! call leads.
 
 use std::path::Path;
 

@@ -17,11 +17,11 @@ use crate::clean::visible;
 const LIKE_LATIN: &str = "асеорхуіјѕһԁԛԝԍАВЕКМНОРСТХУІЈЅԚԜαονρικΑΒΕΖΗΙΚΜΝΟΡΤΥΧօսհոց";
 
 /// Signs and blanks that look like those of ASCII.
-const LIKE_SIGNS: &str = "\u{a0}\u{2000}\u{2001}\u{2002}\u{2003}\u{2004}\u{2005}\u{2006}\u{2007}\u{2008}\u{2009}\
-                          \u{200a}\u{202f}\u{205f}\u{3000}⁄∕⧸／․．‐‑−﹣－＞＜｜；＆＄～∗＊꞉：∶＝＂＇｀＼＃＠";
+const LIKE_SIGNS: &str = "\u{a0}\u{2000}\u{2001}\u{2002}\u{2003}\u{2004}\u{2005}\u{2006}\u{2007}\u{2008}\
+                          \u{2009}\u{200a}\u{202f}\u{205f}\u{3000}⁄∕⧸／․．‐‑−﹣－＞＜｜；＆＄～∗＊꞉：∶＝＂＇｀＼＃＠";
 
-/// Returns one line as [`visible`] does, in which letters and signs that look like those of ASCII are shown as
-/// their numbers.
+/// Returns one line as [`visible`] does, in which letters and signs that look like those of ASCII are shown
+/// as their numbers.
 ///
 /// ```
 /// use agentx_terminal::lookalikes::unmistakable;

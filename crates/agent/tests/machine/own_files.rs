@@ -304,7 +304,7 @@ fn a_data_folder_in_the_workspace_does_not_take_lines_that_do_not_name_it() {
     }
 }
 
-/// Who reads the refusal learns that the line only may name such a file.
+/// The refusal tells that the line only may name such a file.
 #[test]
 fn a_refusal_for_a_star_says_that_it_may_name_a_file_of_the_program() {
     let config = with_rules(ApprovalMode::Ask, &[]);

@@ -11,8 +11,8 @@ pub struct FileChangePreview {
     /// The path of the file, as the call names it; absent if the call changes no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The real place of the file that the call names, if a symbolic link leads elsewhere: relative to the workspace if inside
-    /// it, otherwise absolute.
+    /// The real place of the file that the call names, if a symbolic link leads elsewhere: relative to the
+    /// workspace if inside it, otherwise absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leads_to: Option<String>,
     /// The names in a command line that lead elsewhere through links, in words: `conf/a leads to /etc/a`.
