@@ -36,6 +36,12 @@ enum Place {
 }
 
 impl Places {
+    /// Returns the longest beginning of a path that was looked at and has no link in it.
+    fn known_part_of<'p>(&self, path: &'p Path) -> &'p Path {
+        let is_plain = |part: &&Path| matches!(self.0.get(*part), Some(Place::Other));
+        path.ancestors().skip(1).find(is_plain).unwrap_or(Path::new("/"))
+    }
+
     fn at(&mut self, path: &Path) -> Place {
         if let Some(place) = self.0.get(path) {
             return place.clone();
@@ -110,11 +116,12 @@ impl Way {
         if !path.is_absolute() {
             return None;
         }
+        let known = places.known_part_of(path);
         let mut way = Self {
             links: Vec::new(),
-            end: PathBuf::from("/"),
+            end: known.to_owned(),
         };
-        let mut rest = names(path);
+        let mut rest = names(path.strip_prefix(known).ok()?);
         while let Some(name) = rest.pop_front() {
             if name == ".." {
                 way.end.pop();

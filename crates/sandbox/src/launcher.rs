@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use crate::caches::FirstUse;
 use crate::command_place::CommandPlace;
 use crate::helper::can_be_helper;
 use crate::helper_words::{RUN, RUN_LOCKED};
@@ -25,6 +26,7 @@ struct LauncherInner {
     profile: SandboxProfile,
     support: OnceLock<SandboxSupport>,
     limits: OnceLock<Result<(), String>>,
+    first_use: FirstUse,
     #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
     templates: crate::linux::Templates,
 }
@@ -77,6 +79,7 @@ impl SandboxLauncher {
                 profile,
                 support: OnceLock::new(),
                 limits: OnceLock::new(),
+                first_use: FirstUse::default(),
                 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
                 templates: crate::linux::Templates::default(),
             }),
@@ -185,7 +188,7 @@ impl SandboxLauncher {
         if self.step_in(place.workspace)? == SandboxStep::None {
             return Ok(None);
         }
-        self.inner.profile.make_caches();
+        self.inner.profile.make_caches(&self.inner.first_use);
         let policy = self.policy(place)?;
         occupy(&policy.paths.temporary)?;
         let mut arguments: Vec<OsString> = vec![HELPER.into(), RUN.into(), policy.to_argument()?.into()];

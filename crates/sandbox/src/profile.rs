@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::caches::make_caches;
+use crate::caches::FirstUse;
 use crate::found_paths::FoundPaths;
 use crate::repository::repository;
 use crate::tool_settings::{TOOL_SETTINGS, has_no_password};
@@ -236,13 +236,15 @@ impl SandboxProfile {
             return Err(SandboxError::path(planted, why));
         }
         let mut found = FoundPaths::default();
-        let hidden = found.all(self.hidden(home.as_deref()), &[], &[]);
+        let (readable, secret) = tool_settings(home.as_deref());
+        let hidden = found.all([self.hidden(home.as_deref()), secret].concat(), &[], &[]);
         let mut places = vec![workspace.clone()];
         places.extend(repository.write);
         let mut write = found.all_writable(self.write(home.as_deref()), &places);
         write.extend(places);
         let chosen = found.all(self.read.clone(), &write, &write);
-        let mut read = found.all(self.read(home.as_deref()), &write, &write);
+        let read = [readable, self.read(home.as_deref())].concat();
+        let mut read = found.all(read, &write, &write);
         let holds_home = |path: &Path| home.as_ref().is_some_and(|home| home.starts_with(path));
         read.retain(|path| path != Path::new("/") && !holds_home(path));
         read.extend(chosen);
@@ -294,9 +296,9 @@ impl SandboxProfile {
 
     /// Makes the caches that the programs of this person make at their first use, so that commands can write
     /// them.
-    pub(crate) fn make_caches(&self) {
+    pub(crate) fn make_caches(&self, first_use: &FirstUse) {
         if let Some(home) = &self.home {
-            make_caches(home, self.cargo_home.as_deref(), &self.program_directories);
+            first_use.make_caches(home, self.cargo_home.as_deref(), &self.program_directories);
         }
     }
 
@@ -304,7 +306,6 @@ impl SandboxProfile {
         let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
         if let Some(home) = home {
             read.extend(TOOLCHAINS.iter().map(|name| home.join(name)));
-            read.extend(tool_settings(home).filter(|path| has_no_password(path)));
         }
         read.extend(self.cargo_home.iter().chain(&self.rustup_home).cloned());
         for directory in &self.program_directories {
@@ -331,7 +332,6 @@ impl SandboxProfile {
         let mut hidden: Vec<PathBuf> = SYSTEM_SECRETS.iter().map(PathBuf::from).collect();
         if let Some(home) = home {
             hidden.extend(SECRETS.iter().map(|name| home.join(name)));
-            hidden.extend(tool_settings(home).filter(|path| !has_no_password(path)));
         }
         if let Some(cargo) = &self.cargo_home {
             hidden.extend(["credentials", "credentials.toml"].map(|name| cargo.join(name)));
@@ -341,9 +341,12 @@ impl SandboxProfile {
     }
 }
 
-/// The settings of package managers in this home directory.
-fn tool_settings(home: &Path) -> impl Iterator<Item = PathBuf> {
-    TOOL_SETTINGS.iter().map(|name| home.join(name))
+/// The settings of package managers in this home directory: those that may be read, and all others.
+fn tool_settings(home: Option<&Path>) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let all = home
+        .into_iter()
+        .flat_map(|home| TOOL_SETTINGS.iter().map(|name| home.join(name)));
+    all.partition(|path| has_no_password(path))
 }
 
 /// Removes paths that are below another path of the list.

@@ -2,6 +2,7 @@
 //! changed since the template was made is seen.
 
 use std::fs;
+use std::io::BufRead as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 
@@ -65,8 +66,14 @@ fn two_commands_share_no_namespace() {
     for (network, shared) in [(false, ""), (true, "net")] {
         let template = FromTemplate::new(&world, network);
         let line = "cd /proc/self/ns; for kind in user mnt pid ipc uts net; do readlink $kind; done";
-        let of_command = || template.run(&world, &["sh", "-c", line]).1;
-        let (first, second) = (of_command(), of_command());
+        // The number of a namespace that is gone is given out again, so the first one still runs.
+        let waits = format!("{line}; exec sleep 1000");
+        let (output, first) = template.start(&world, &["sh", "-c", &waits]);
+        let lines = std::io::BufReader::new(output).lines().take(6);
+        let group = Pid::from_raw(i32::try_from(first.id()).unwrap());
+        let first: String = lines.map(|line| line.unwrap() + "\n").collect();
+        let (_, second) = template.run(&world, &["sh", "-c", line]);
+        killpg(group, Signal::SIGKILL).unwrap();
         assert_eq!(first.lines().count(), 6, "{first}");
         for (first, second) in first.lines().zip(second.lines()) {
             let is_shared = first.split(':').next() == Some(shared);
