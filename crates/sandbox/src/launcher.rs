@@ -214,7 +214,14 @@ impl SandboxLauncher {
         start: &crate::TemplateStart<'_>,
     ) -> Result<Option<crate::HeldProcess>, SandboxError> {
         #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-        return self.inner.templates.start(sandboxed, start);
+        return {
+            let words = [
+                &[sandboxed.program.clone().into()],
+                sandboxed.arguments.as_slice(),
+            ]
+            .concat();
+            self.inner.templates.start(&sandboxed.policy, &words, start)
+        };
         #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
         {
             let _ = (sandboxed, start);

@@ -152,9 +152,8 @@ impl Template {
                     leader.lead()
                 }
                 Begun::Init(command) => {
-                    let person = self.person;
                     drop(self);
-                    command.run(policy, person)
+                    command.run(policy)
                 }
             }
         }
@@ -215,6 +214,7 @@ impl Template {
                 output,
                 report,
                 go,
+                person: self.person,
             }));
         };
         let ForkResult::Parent { child: leader } = kernel::clone_process(libc::CLONE_PARENT)? else {

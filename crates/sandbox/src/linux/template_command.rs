@@ -1,14 +1,14 @@
 //! The first process of a command that starts in a copy of a [template](super::template).
 
-use std::convert::Infallible;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use nix::errno::Errno;
 use nix::sys::signal::SigSet;
-use nix::unistd::{chdir, dup2_stderr, dup2_stdout};
+use nix::unistd::{Pid, chdir, dup2_stderr, dup2_stdout};
 
 use super::held_program::{HeldProgram, fail, spawn};
 use super::namespace::{FAILED_REPORT, InsidePerson, hold, leave_and_reap};
@@ -28,18 +28,21 @@ pub(super) struct TemplateCommand {
     pub(super) report: OwnedFd,
     /// Tells that this process is in the group of the command.
     pub(super) go: OwnedFd,
+    /// The person outside.
+    pub(super) person: InsidePerson,
 }
 
 impl TemplateCommand {
     /// Runs as the first process inside, until nothing is left there.
-    pub(super) fn run(self, policy: &SandboxPolicy, person: InsidePerson) -> ! {
+    pub(super) fn run(self, policy: &SandboxPolicy) -> ! {
+        let mut report = File::from(self.report);
         let said = dup2_stdout(&self.output).and_then(|()| dup2_stderr(&self.output));
         drop(self.output);
-        let mut report = File::from(self.report);
-        let failed = |error: Errno| SandboxError::set_up("the output", error);
-        let started = said.map_err(failed);
-        let go = File::from(self.go);
-        let Err(error) = started.and_then(|()| start(&self.request, policy, (person, go), &mut report));
+        let prepared = said
+            .map_err(|error| SandboxError::set_up("the output", error))
+            .and_then(|()| prepare(&self.request, policy, self.person));
+        let started = prepared.and_then(|()| start(&self.request, policy, File::from(self.go)));
+        let Err(error) = started.and_then(|command| leave_and_reap(command, &mut report));
         fail(&error);
         // Without a leader nobody waits for it.
         let _ = report.write_all(&FAILED_REPORT);
@@ -47,15 +50,13 @@ impl TemplateCommand {
     }
 }
 
-/// Completes the copy of the root, takes the restrictions, starts the command, and reaps.
-fn start(
+/// Completes the copy of the root, and takes the restrictions.
+fn prepare(
     request: &TemplateRequest,
     policy: &SandboxPolicy,
-    (person, mut go): (InsidePerson, File),
-    report: &mut File,
-) -> Result<Infallible, SandboxError> {
+    person: InsidePerson,
+) -> Result<(), SandboxError> {
     let failed = |error: Errno| SandboxError::set_up("another process", error);
-    use std::os::unix::ffi::OsStrExt as _;
     // Those who look for the processes of a command find this one by it.
     let mark = [b"\0", request.mark.as_bytes()].concat();
     if !kernel::write_over_variable(ROOM, &mark) {
@@ -68,11 +69,18 @@ fn start(
     mounts::complete_copy(&policy.paths)?;
     let directory = Path::new(&request.directory);
     chdir(directory).map_err(|error| SandboxError::path(directory, error))?;
-    hold(policy)?;
-    go.read_exact(&mut [0])
-        .map_err(|error| SandboxError::set_up("another process", error))?;
+    hold(policy)
+}
+
+/// Starts the command as soon as this process is in its group.
+fn start(request: &TemplateRequest, policy: &SandboxPolicy, mut go: File) -> Result<Pid, SandboxError> {
+    let failed = |error: std::io::Error| SandboxError::set_up("another process", error);
+    go.read_exact(&mut [0]).map_err(failed)?;
     drop(go);
-    let (arg0, arguments) = request.words.split_first().ok_or_else(|| failed(Errno::EINVAL))?;
+    let (arg0, arguments) = request
+        .words
+        .split_first()
+        .ok_or_else(|| failed(Errno::EINVAL.into()))?;
     let program = HeldProgram {
         file: request.file.clone(),
         arg0: arg0.clone(),
@@ -80,7 +88,7 @@ fn start(
     };
     // The command inherits what is blocked. This process is the first one of its pid namespace, which signals
     // do not end.
-    SigSet::all().thread_unblock().map_err(failed)?;
-    let command = spawn(&program, policy, request.variables())?;
-    leave_and_reap(command, report)
+    let unblocked = SigSet::all().thread_unblock();
+    unblocked.map_err(|error| failed(error.into()))?;
+    spawn(&program, policy, request.variables())
 }
