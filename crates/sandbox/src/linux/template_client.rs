@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::{ErrorKind, Read as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
@@ -15,10 +15,9 @@ use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::kernel::send_descriptor;
-use super::template::{LONGEST_REQUEST, READY, STALE, STARTED};
+use super::template::{READY, STALE, STARTED};
 use super::template_command::ROOM;
-use super::template_request::TemplateRequest;
+use super::template_request::{LONGEST_REQUEST, TemplateRequest, send_with_descriptor};
 use crate::helper_words::TEMPLATE;
 use crate::{HeldProcess, SandboxError, SandboxPaths, SandboxPolicy, SandboxStep, TemplateStart};
 
@@ -189,9 +188,7 @@ impl RunningTemplate {
 
     /// Starts a command. Returns its leader; `None` if nothing was started.
     fn begin(&mut self, request: &[u8], start: &TemplateStart<'_>) -> Result<Option<u32>, SandboxError> {
-        let length = u32::try_from(request.len()).unwrap_or(u32::MAX).to_le_bytes();
-        let sent = send_descriptor(&self.socket, start.output, &length);
-        if sent.and_then(|()| self.socket.write_all(request)).is_err() {
+        if send_with_descriptor(&self.socket, request, start.output).is_err() {
             // A template starts nothing before it has a whole request.
             return Ok(None);
         }
