@@ -106,8 +106,8 @@ fn one_command_leaves_nothing_for_the_next_but_its_files() {
     }
 }
 
-/// The first process inside has nothing of the program, and those who look for the processes of a command find
-/// it by the mark of the command.
+/// The first process inside has nothing of the program, and those who look for the processes of a command
+/// find it by the mark of the command.
 #[test]
 fn the_first_process_inside_shows_the_mark_and_no_other_variable() {
     let Some((world, template)) = world() else { return };

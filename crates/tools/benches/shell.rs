@@ -1,5 +1,6 @@
 //! The cost of a call of `bash` above the bare process: 50 times `echo hi`, in turn with the standard library
-//! running the same, and with tokio doing so; and in a sandbox, from a template and by a helper for each call.
+//! running the same, and with tokio doing so; and in a sandbox, from a template and by a helper for each
+//! call.
 //!
 //! `cargo bench -p agentx-tools --bench shell`
 #![allow(

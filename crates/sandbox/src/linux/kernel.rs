@@ -72,8 +72,8 @@ struct MountAttr {
     user_namespace: u64,
 }
 
-/// `struct __user_cap_data_struct` of `linux/capability.h`: effective, permitted, inheritable. Version 3 takes
-/// two.
+/// `struct __user_cap_data_struct` of `linux/capability.h`: effective, permitted, inheritable. Version 3
+/// takes two.
 type CapabilityData = [u32; 3];
 
 const LANDLOCK_CREATE_RULESET_VERSION: u32 = 1;

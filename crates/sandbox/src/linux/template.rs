@@ -4,9 +4,9 @@
 //!
 //! | process | is | ends |
 //! | --- | --- | --- |
-//! | template | a child of the program with a user and a mount namespace, in which nothing can be written that commands could not write anyway | with the program, or after a minute without a command |
+//! | template | a child of the program, in a user and a mount namespace | with the program, or when idle |
 //! | leader | a child of the program, which leads the group of the command | as the command did |
-//! | init | a child of the template with namespaces of its own: first process of its pid namespace | with the last process inside |
+//! | init | a child of the template: the first process of a pid namespace | with the last process inside |
 //! | command | the requested program | by itself |
 //!
 //! Each command gets namespaces of its own of every kind, also the user and the mount namespace. It cannot
@@ -43,8 +43,9 @@ use crate::{SandboxError, SandboxPaths, SandboxPolicy, SandboxStep};
 pub(crate) const READY: u8 = 1;
 /// The command starts; the process id of its leader follows.
 pub(crate) const STARTED: u8 = 2;
-/// Nothing was started, because the root no longer is as the policy wants it.
+/// Nothing was started, because the root no longer is as the policy wants it, or because that failed.
 pub(crate) const STALE: u8 = 3;
+
 /// The time without a command after which the template ends, so that it does not keep file systems busy.
 const IDLE: u16 = 60_000;
 /// The time in which a request has to arrive.
