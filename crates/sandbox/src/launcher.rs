@@ -8,11 +8,11 @@ use crate::caches::FirstUse;
 use crate::command_place::CommandPlace;
 use crate::helper::can_be_helper;
 use crate::helper_words::{RUN, RUN_LOCKED};
-use crate::probe::{NO_HELPER, limits};
+use crate::probe::{NO_HELPER, ProbeFailure, limits};
 use crate::temporary::{directory_of, occupy};
 use crate::{HELPER, SandboxError, SandboxMode, SandboxPolicy, SandboxProfile, SandboxStep, SandboxSupport};
 
-/// Starts commands in a sandbox. Clones share what was found out about the machine.
+/// Starts commands in a sandbox. Clones share what was found out about the machine for good.
 #[derive(Clone, Debug)]
 pub struct SandboxLauncher {
     inner: Arc<LauncherInner>,
@@ -91,15 +91,22 @@ impl SandboxLauncher {
         &self.inner.profile
     }
 
-    /// Returns the support of this machine. The first call starts the helper once.
-    pub fn support(&self) -> &SandboxSupport {
-        let of_machine = || {
-            if self.inner.is_own && !can_be_helper() {
-                return SandboxSupport::without_helper();
-            }
+    /// Returns the support of this machine. The first call starts the helper once, and so does each one until
+    /// the answer is one for good.
+    pub fn support(&self) -> SandboxSupport {
+        let known = &self.inner.support;
+        if let Some(known) = known.get() {
+            return known.clone();
+        }
+        let found = if self.inner.is_own && !can_be_helper() {
+            SandboxSupport::without_helper()
+        } else {
             SandboxSupport::of_machine(&self.inner.helper)
         };
-        self.inner.support.get_or_init(of_machine)
+        if found.is_passing {
+            return found;
+        }
+        known.get_or_init(|| found).clone()
     }
 
     /// Returns why commands cannot be held to limits of memory and processes, if they cannot. The first call
@@ -107,14 +114,22 @@ impl SandboxLauncher {
     ///
     /// # Errors
     /// Returns the reason.
-    pub fn limits_support(&self) -> &Result<(), String> {
-        let tried = || {
-            if self.inner.is_own && !can_be_helper() {
-                return Err(NO_HELPER.to_owned());
-            }
+    pub fn limits_support(&self) -> Result<(), String> {
+        let known = &self.inner.limits;
+        if let Some(known) = known.get() {
+            return known.clone();
+        }
+        let found = if self.inner.is_own && !can_be_helper() {
+            Err(ProbeFailure::lasting(NO_HELPER.to_owned()))
+        } else {
             limits(&self.inner.helper)
         };
-        self.inner.limits.get_or_init(tried)
+        let is_passing = found.as_ref().is_err_and(|failure| failure.is_passing);
+        let found = found.map_err(|failure| failure.why);
+        if is_passing {
+            return found;
+        }
+        known.get_or_init(|| found).clone()
     }
 
     /// The step that holds the next command.
@@ -133,7 +148,7 @@ impl SandboxLauncher {
             && !profile.best_effort
             && let Err(why) = self.limits_support()
         {
-            return Err(SandboxError::Limits { why: why.clone() });
+            return Err(SandboxError::Limits { why });
         }
         Ok(step)
     }

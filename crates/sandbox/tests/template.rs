@@ -181,6 +181,17 @@ fn what_is_left_running_goes_on_and_dies_with_its_group() {
 }
 
 #[test]
+fn what_has_left_its_group_ends_with_the_command_and_is_told() {
+    let Some((world, template)) = world() else { return };
+    let (output, mut leader) = template.start(&world, &["sh", "-c", crate::lifetime::DAEMON]);
+    assert!(leader.wait().unwrap().success());
+    // Ends when every process that has the pipe is gone.
+    let said = std::io::read_to_string(output).unwrap();
+    let expected = "left\nagentx: 1 process that the command left was ended; ";
+    assert!(said.starts_with(expected), "{said}");
+}
+
+#[test]
 fn a_signal_for_the_group_reaches_the_command() {
     let Some((world, template)) = world() else { return };
     let line = "trap 'echo ended; exit 3' TERM; echo up; while :; do sleep 0.01; done";

@@ -6,7 +6,7 @@
 //! | --- | --- | --- |
 //! | template | a child of the program, in a user and a mount namespace | with the program, or when idle |
 //! | leader | a child of the program, which leads the group of the command | as the command did |
-//! | init | a child of the template: the first process of a pid namespace | with the last process inside |
+//! | init | a child of the template: the [first process](super::first_process) of a pid namespace | with the command, or with the last process of its group |
 //! | command | the requested program | by itself |
 //!
 //! Each command gets namespaces of its own of every kind, also the user and the mount namespace. It cannot
@@ -34,7 +34,8 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, dup2_stdin, pipe2, setpgid};
 
-use super::namespace::{InsidePerson, end_as_reported};
+use super::first_process::{FirstReport, end_as_killed};
+use super::namespace::InsidePerson;
 use super::template_request::{receive_with_descriptor, send_with_descriptor};
 use super::{kernel, mounts, template_command};
 use crate::{SandboxError, SandboxPaths, SandboxPolicy, SandboxStep};
@@ -78,10 +79,12 @@ enum Begun {
     Leader(Leader),
 }
 
-/// The pipes of a leader: the end of the command arrives on one; the other says that the group is there.
+/// The pipes of a leader: the end of the command arrives on one; the other says that the group is there. What
+/// was ended with the command is told in its output.
 struct Leader {
     report: OwnedFd,
     joined: OwnedFd,
+    output: OwnedFd,
 }
 
 /// Runs as the template of a policy. The other end of standard input is the program.
@@ -161,8 +164,8 @@ impl Template {
             let Some((request, output)) = self.receive()? else {
                 return Ok(ExitCode::SUCCESS);
             };
-            if let Some(leader) = self.begin(&request, &output)? {
-                drop((self, output));
+            if let Some(leader) = self.begin(&request, output)? {
+                drop(self);
                 leader.lead()
             }
         }
@@ -203,7 +206,7 @@ impl Template {
     }
 
     /// Starts a command and says so, or says that nothing was started. Returns the leader in its process.
-    fn begin(&mut self, request: &[u8], output: &OwnedFd) -> std::io::Result<Option<Leader>> {
+    fn begin(&mut self, request: &[u8], output: OwnedFd) -> std::io::Result<Option<Leader>> {
         let is_stale = self
             .covers
             .iter()
@@ -225,13 +228,16 @@ impl Template {
     }
 
     /// Starts the leader of a command, and hands the command to the first process that waits for it.
-    fn start(&mut self, request: &[u8], output: &OwnedFd) -> std::io::Result<Begun> {
+    fn start(&mut self, request: &[u8], output: OwnedFd) -> std::io::Result<Begun> {
         let next = self.next.take().ok_or(std::io::ErrorKind::NotFound)?;
         let (from_init, report) = pipe2(OFlag::O_CLOEXEC)?;
         let (from_leader, joined) = pipe2(OFlag::O_CLOEXEC)?;
         let ForkResult::Parent { child: leader } = kernel::clone_process(libc::CLONE_PARENT)? else {
-            let report = from_init;
-            return Ok(Begun::Leader(Leader { report, joined }));
+            return Ok(Begun::Leader(Leader {
+                report: from_init,
+                joined,
+                output,
+            }));
         };
         drop(joined);
         // The first process has no id for the group inside of its namespace, and the group is there once its
@@ -239,7 +245,7 @@ impl Template {
         File::from(from_leader).read_exact(&mut [0])?;
         setpgid(next.process, leader)?;
         kernel::send_descriptor(&next.way, &report, &[0])?;
-        send_with_descriptor(&next.way, request, output)?;
+        send_with_descriptor(&next.way, request, &output)?;
         Ok(Begun::Template { leader })
     }
 }
@@ -274,6 +280,9 @@ impl Leader {
         let joined = setpgid(own, own).map_err(std::io::Error::from);
         // The template waits for it, and starts nothing if it does not come.
         let _ = joined.and_then(|()| File::from(self.joined).write_all(&[0]));
-        end_as_reported(self.report)
+        match FirstReport::read(self.report) {
+            Some(report) => report.end_told(File::from(self.output)),
+            None => end_as_killed(),
+        }
     }
 }

@@ -12,8 +12,9 @@ use nix::errno::Errno;
 use nix::sys::signal::SigSet;
 use nix::unistd::{Pid, chdir, dup2_stderr, dup2_stdout};
 
+use super::first_process::{FAILED_REPORT, leave_and_reap};
 use super::held_program::{HeldProgram, fail, spawn};
-use super::namespace::{FAILED_REPORT, InsidePerson, hold, leave_and_reap};
+use super::namespace::{InsidePerson, hold};
 use super::template_request::{TemplateRequest, receive_with_descriptor};
 use super::{kernel, mounts};
 use crate::{HELPER_FAILED, SandboxError, SandboxPolicy};
