@@ -28,11 +28,11 @@ use agentx_tools::{MaskedCredential, MaskedCredentials, ProgramEnvironment};
 ///
 /// | mode | commands |
 /// | --- | --- |
-/// | `settings.sandbox.mode` | those that a person or a rule with a pattern let run, or that only read |
+/// | `settings.sandbox.mode` | those that a person or a rule with a pattern let run |
 /// | `settings.sandbox.unasked` | those about which nobody is asked |
 ///
-/// Nobody is asked in the mode `auto`, about calls that a judge allows, and about calls that a rule without a
-/// pattern allows (`allow bash`).
+/// Nobody is asked in the mode `auto`, about calls that a judge allows, about calls that a rule without a
+/// pattern allows (`allow bash`), and about commands that only read the workspace.
 ///
 /// A sandbox that does not work on this machine is found out when a command starts: the launcher then refuses
 /// the command, or starts it with less if the mode or `sandbox.best_effort` allows that.

@@ -56,6 +56,21 @@ impl SandboxedCommand {
     }
 }
 
+impl SandboxedCommand {
+    /// Lets the command have no network in place of single hosts, whose proxy somebody would have to serve.
+    ///
+    /// # Errors
+    /// Returns an error if the policy cannot be written down.
+    pub fn without_proxy(mut self) -> Result<Self, SandboxError> {
+        self.policy.proxy = false;
+        let policy = self.policy.to_argument()?;
+        if let Some(word) = self.arguments.get_mut(2) {
+            *word = policy.into();
+        }
+        Ok(self)
+    }
+}
+
 impl SandboxLauncher {
     /// Creates a launcher for this setting. `helper` is a program whose `main` begins with
     /// [`act_as_helper`](crate::act_as_helper), such as `agentx` or the program `agentx-held` of this crate.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::caches::FirstUse;
 use crate::found_paths::FoundPaths;
 use crate::repository::repository;
+use crate::repository_around::repository_around;
 use crate::tool_settings::{TOOL_SETTINGS, has_no_password};
 use crate::{
     HostPattern, SandboxError, SandboxLimits, SandboxNetwork, SandboxPaths, SandboxPolicy, SandboxStep,
@@ -64,12 +65,14 @@ const TOOLCHAINS: &[&str] = &[
     ".cabal",
     ".cargo",
     ".conda",
+    ".config/fd",
     ".config/git",
     ".deno",
     ".gem",
     ".ghcup",
     ".gitconfig",
     ".gitignore",
+    ".gitignore_global",
     ".gradle",
     ".julia",
     ".local/bin",
@@ -84,6 +87,7 @@ const TOOLCHAINS: &[&str] = &[
     ".opam",
     ".pyenv",
     ".rbenv",
+    ".ripgreprc",
     ".rustup",
     ".sdkman",
     ".volta",
@@ -248,6 +252,9 @@ impl SandboxProfile {
         let holds_home = |path: &Path| home.as_ref().is_some_and(|home| home.starts_with(path));
         read.retain(|path| path != Path::new("/") && !holds_home(path));
         read.extend(chosen);
+        if step == SandboxStep::Namespace {
+            read.extend(repository_around(&workspace, home.as_deref()));
+        }
         let may = |path: &PathBuf| !hidden.contains(path);
         let paths = SandboxPaths {
             read: outermost(read.into_iter().filter(may).collect()),

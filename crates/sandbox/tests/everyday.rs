@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use agentx_sandbox::SandboxStep;
 
-use crate::held::{World, said, steps};
+use crate::held::{HELD, World, said, steps};
 
 /// A piece of work: the programs that it needs, files of the workspace, and a line with what it says last.
 struct Work {
@@ -159,5 +159,44 @@ fn settings_of_a_package_manager_are_read_without_passwords() {
             let text = String::from_utf8_lossy(&output.stdout);
             assert_eq!(text == settings, is_read, "{step}: {}", said(&output));
         }
+    }
+}
+
+/// A workspace may be a directory of a working tree. What is around it is read, and not changed.
+#[test]
+fn git_sees_the_whole_working_tree_from_a_directory_in_it() {
+    let has_git = std::process::Command::new("git")
+        .arg("--version")
+        .output()
+        .is_ok();
+    if !has_git || !steps().contains(&SandboxStep::Namespace) {
+        return;
+    }
+    let world = World::new();
+    let made = world.run(
+        SandboxStep::None,
+        "git init -q tree && cd tree && mkdir sub && echo 1 > top && echo 1 > sub/a && git add . && \
+         git -c user.name=ada -c user.email=ada@example.com commit -qm one",
+    );
+    assert!(made.status.success(), "{}", said(&made));
+    for (line, expected) in [
+        ("git status --porcelain", ""),
+        ("cat ../top", "1\n"),
+        ("echo 2 > ../top || echo refused", "refused\n"),
+        ("cat ../../../home/notes || echo refused", "refused\n"),
+    ] {
+        let mut command = std::process::Command::new(HELD);
+        command
+            .arg(SandboxStep::Namespace.as_str())
+            .arg(world.path("work/tree/sub"))
+            .args(["sh", "-c", line])
+            .env("HOME", world.path("home"));
+        let output = command.output().unwrap();
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            expected,
+            "{line}: {}",
+            said(&output)
+        );
     }
 }

@@ -23,11 +23,16 @@ impl UnheldNotice {
         let sandbox = details.filter(|_| !self.is_told)?.get("sandbox")?;
         let why = sandbox.get("why").and_then(Value::as_str)?;
         self.is_told = true;
-        Some(format!(
-            "commands run without a sandbox, because none works here: {} (see `agentx sandbox show`)",
-            visible(why)
-        ))
+        Some(unheld_note(why))
     }
+}
+
+/// The notice with this reason.
+pub(crate) fn unheld_note(why: &str) -> String {
+    format!(
+        "commands run without a sandbox, because none works here: {} (see `agentx sandbox show`)",
+        visible(why)
+    )
 }
 
 #[cfg(test)]

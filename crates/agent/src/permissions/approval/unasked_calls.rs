@@ -1,19 +1,23 @@
-//! Calls about which nobody is asked: the approval mode or a judge lets them run. A tool that runs programs
-//! may put those of such calls into a sandbox, because no person has looked at them.
+//! Calls about which nobody is asked: the approval mode or a judge lets them run, or their command line only
+//! reads. A tool that runs programs may put those of such calls into a sandbox, because no person has looked
+//! at them: between the look at the files that a line names and its start, another program may put links in
+//! their places.
 
 use agentx_types::{AgentConfig, ApprovalMode, Rule, ToolSpec};
 use serde_json::Value;
 
+use super::reading::read_unasked;
 use super::{ExplainedVerdict, Verdict, explain_decision, mode_of, rules_of};
 use crate::permissions::wildcards::names_program;
 
-/// Returns whether a call that runs was let run by the mode `auto`, by a judge, or by a rule that names no
-/// calls. `approved` says whether somebody decided about this very call.
+/// Returns whether a call that runs was let run by the mode `auto`, by a judge, by a rule that names no calls,
+/// or because its command line only reads. `approved` says whether somebody decided about this very call.
 ///
 /// | the call | in `auto` | in another mode |
 /// | --- | --- | --- |
 /// | somebody approved it | yes: `--yes` answers questions too | no |
-/// | a rule that names the program allows it, or it only reads | yes | no |
+/// | a rule that names the program allows it | yes | no |
+/// | a command line that only reads the workspace, without a rule ([`unasked_reading`](super::unasked_reading)) | yes | yes |
 /// | a rule without a pattern, or whose pattern names no program, allows it (`allow bash`, `allow bash "* -v"`) | yes | yes |
 /// | a judge allowed it, or the tool that makes it was approved while judges may allow calls | yes | yes |
 ///
@@ -45,12 +49,12 @@ pub fn is_unasked(config: &AgentConfig, tool: &str, input: &Value, approved: boo
         .as_ref()
         .is_some_and(|settings| settings.judge_allows);
     let spec = config.tools.iter().find(|spec| spec.name == tool);
-    let Some(spec) = spec else {
-        return may_judge;
-    };
+    let Some(spec) = spec else { return may_judge };
     let judged = explain_decision(config, spec, input);
     match judged.verdict {
-        Verdict::Allow { .. } => is_allowed_as_all(config, spec, &judged),
+        Verdict::Allow { .. } => {
+            is_allowed_as_all(config, spec, &judged) || read_unasked(config, spec, input, &judged).is_some()
+        }
         _ => may_judge,
     }
 }
