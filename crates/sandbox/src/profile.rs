@@ -206,6 +206,10 @@ pub struct SandboxProfile {
     pub write: Vec<PathBuf>,
     /// More that is never reached: the program's own data and configuration.
     pub hidden: Vec<PathBuf>,
+    /// Files that run outside of a sandbox by the hash that a person accepted, such as the script of a server.
+    /// In the step `namespace`, commands do not change those in their workspace: between a look at such a file
+    /// and its start, they could put another one in its place. The first 64 count.
+    pub programs: Vec<PathBuf>,
     /// The network of commands.
     pub network: SandboxNetwork,
     /// The hosts that commands reach through the proxy, if the network is one by proxy.
@@ -242,8 +246,10 @@ impl SandboxProfile {
         let mut found = FoundPaths::default();
         let (readable, secret) = tool_settings(home.as_deref());
         let hidden = found.all([self.hidden(home.as_deref()), secret].concat(), &[], &[]);
+        let (programs, ways) = self.programs_in(&workspace);
         let mut places = vec![workspace.clone()];
         places.extend(repository.write);
+        places.extend(ways);
         let mut write = found.all_writable(self.write(home.as_deref()), &places);
         write.extend(places);
         let chosen = found.all(self.read.clone(), &write, &write);
@@ -259,7 +265,7 @@ impl SandboxProfile {
         let paths = SandboxPaths {
             read: outermost(read.into_iter().filter(may).collect()),
             write,
-            protected: [repository.protected, vec![workspace.join(".agentx")]].concat(),
+            protected: [repository.protected, vec![workspace.join(".agentx")], programs].concat(),
             hidden,
             links: found.links,
             temporary,
@@ -274,6 +280,25 @@ impl SandboxProfile {
             limits: self.limits(),
         };
         policy.check().map(|()| policy)
+    }
+
+    /// Returns the files of `programs` in a workspace, and the directories on the way to them: one that is
+    /// bound cannot be renamed to make room for another one. A link is neither.
+    fn programs_in(&self, workspace: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
+        const MOST: usize = 64;
+        let is_real = |path: &&PathBuf| {
+            let real = fs::canonicalize(path);
+            path.starts_with(workspace) && path.is_file() && real.is_ok_and(|real| real == **path)
+        };
+        let programs: Vec<PathBuf> = self.programs.iter().filter(is_real).take(MOST).cloned().collect();
+        let above = |path: &PathBuf| {
+            let between = path.ancestors().skip(1).take_while(|above| *above != workspace);
+            between.map(Path::to_owned).collect::<Vec<_>>()
+        };
+        let mut ways: Vec<PathBuf> = programs.iter().flat_map(above).collect();
+        ways.sort();
+        ways.dedup();
+        (programs, ways)
     }
 
     /// The limits of a command.

@@ -200,3 +200,29 @@ fn git_sees_the_whole_working_tree_from_a_directory_in_it() {
         );
     }
 }
+
+/// A server of the folder runs outside of the sandbox if its file is as the person accepted it.
+#[test]
+fn a_file_that_runs_outside_is_not_changed_by_a_command() {
+    if !steps().contains(&SandboxStep::Namespace) {
+        return;
+    }
+    let world = World::new();
+    let made = world.run(
+        SandboxStep::None,
+        "mkdir -p srv/deep && echo accepted > srv/deep/a.py",
+    );
+    assert!(made.status.success(), "{}", said(&made));
+    let mut command = world.command(SandboxStep::Namespace, &["sh", "-c"]);
+    command.env("HELD_PROGRAM", world.path("work/srv/deep/a.py")).arg(
+        "for line in 'echo x >> srv/deep/a.py' 'rm -f srv/deep/a.py' 'mv srv/deep/a.py b.py' \
+         'mv srv other' 'mv srv/deep other' 'echo x > n && mv -f n srv/deep/a.py' \
+         'ln -sf /etc/passwd srv/deep/a.py'; do sh -c \"$line\" && echo \"done: $line\"; done; \
+         echo new > srv/deep/b.py && cat srv/deep/b.py srv/deep/a.py",
+    );
+    let output = command.output().unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(shown, "new\naccepted\n", "{}", said(&output));
+    let now = fs::read_to_string(world.path("work/srv/deep/a.py")).unwrap();
+    assert_eq!(now, "accepted\n");
+}

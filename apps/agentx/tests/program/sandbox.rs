@@ -246,28 +246,29 @@ fn a_command_that_only_reads_is_held_and_one_that_a_person_allowed_is_not() {
 fn git_shows_no_other_file_through_a_link_in_the_repository() {
     let Some(sandbox) = unset() else { return };
     sandbox.write("home/.ssh/id_ed25519", &format!("{SECRET}\n"));
-    let line = "git init -q . && echo x > f && git add f && mkdir -p .git/info && \
-                git -c user.name=ada -c user.email=ada@example.com commit -qm words-of-a-commit && \
-                ln -s ../../../home/.ssh/id_ed25519 .git/info/grafts";
-    let mut made = std::process::Command::new("sh");
-    let made = made
-        .args(["-c", line])
-        .current_dir(sandbox.path("ws"))
-        .output()
-        .unwrap();
-    assert!(made.status.success(), "{made:?}");
-    let ran = sandbox
-        .run(&["run", "--model", "scripted", "run git log"])
-        .to_string();
-    assert!(ran.contains("words-of-a-commit"), "{ran}");
-    assert!(!ran.contains(SECRET), "{ran}");
-    let ran = sandbox
-        .run(&["run", "--model", "scripted", "run git diff"])
-        .to_string();
-    assert!(
-        !ran.contains(SECRET) && !ran.contains("cannot be listed"),
-        "{ran}"
+    let made = |line: &str| {
+        let mut made = std::process::Command::new("sh");
+        let made = made
+            .args(["-c", line])
+            .current_dir(sandbox.path("ws"))
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{made:?}");
+    };
+    let run = |line: &str| sandbox.run(&["run", "--model", "scripted", line]).to_string();
+    made(
+        "git init -q . && echo x > f && git add f && \
+         git -c user.name=ada -c user.email=ada@example.com commit -qm words-of-a-commit",
     );
+    let ran = run("run git log");
+    assert!(ran.contains("words-of-a-commit"), "{ran}");
+    let ran = run("run git diff");
+    assert!(!ran.contains("cannot be listed"), "{ran}");
+    made("mkdir -p .git/info && ln -s ../../../home/.ssh/id_ed25519 .git/info/grafts");
+    for line in ["run git log", "run git status"] {
+        let ran = run(line);
+        assert!(!ran.contains(SECRET), "{ran}");
+    }
 }
 
 /// What a command leaves in a session of its own could otherwise change files between a check and their use.
