@@ -1,7 +1,7 @@
-//! Finds the steps that work on this machine. What fails for a reason that may be gone a moment later, such as
-//! too many processes, says nothing about the machine: it is tried once more, then the command is refused, and
-//! the next command tries again. A program inside of a sandbox could otherwise bring such a moment about, and
-//! the next command would run without one.
+//! Finds the steps that work on this machine. What fails for a reason that may be gone a moment later, such
+//! as too many processes, says nothing about the machine: it is tried once more, then the command is refused,
+//! and the next command tries again. A program inside of a sandbox could otherwise bring such a moment about,
+//! and the next command would run without one.
 
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
@@ -190,8 +190,8 @@ fn attempt(helper: &Path, word: &str) -> Result<(), ProbeFailure> {
     }
 }
 
-/// Reads the answer of the helper. One that ended before it could answer says nothing about the machine: it may
-/// have lacked memory, files or processes.
+/// Reads the answer of the helper. One that ended before it could answer says nothing about the machine: it
+/// may have lacked memory, files or processes.
 fn understood(said: &str, ended: ExitStatus) -> Result<(), ProbeFailure> {
     match said {
         "ok" => Ok(()),

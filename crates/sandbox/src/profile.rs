@@ -206,9 +206,9 @@ pub struct SandboxProfile {
     pub write: Vec<PathBuf>,
     /// More that is never reached: the program's own data and configuration.
     pub hidden: Vec<PathBuf>,
-    /// Files that run outside of a sandbox by the hash that a person accepted, such as the script of a server.
-    /// In the step `namespace`, commands do not change those in their workspace: between a look at such a file
-    /// and its start, they could put another one in its place. The first 64 count.
+    /// Files that run outside of a sandbox by the hash that a person accepted, such as the script of a
+    /// server. In the step `namespace`, commands do not change those in their workspace: between a look at
+    /// such a file and its start, they could put another one in its place. The first 64 count.
     pub programs: Vec<PathBuf>,
     /// The network of commands.
     pub network: SandboxNetwork,

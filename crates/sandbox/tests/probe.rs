@@ -1,5 +1,5 @@
-//! What a failed probe means: a lasting reason is one about the machine, a passing one is none. The helpers are
-//! made up, except for the real one.
+//! What a failed probe means: a lasting reason is one about the machine, a passing one is none. The helpers
+//! are made up, except for the real one.
 
 use std::fs;
 use std::os::unix::fs::symlink;

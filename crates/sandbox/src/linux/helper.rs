@@ -1,8 +1,8 @@
 //! The mode of a program in which it is the helper: `PROGRAM __sandbox run POLICY FILE ARG0 [ARGUMENT…]`.
 //! With `run-locked`, the directory for temporary files stays locked until the command ends.
 //!
-//! `PROGRAM __sandbox probe` tries namespaces and says `ok`, or why they do not work, after `passing: ` if that
-//! may be otherwise the next time; `probe-limits` does the same with control groups.
+//! `PROGRAM __sandbox probe` tries namespaces and says `ok`, or why they do not work, after `passing: ` if
+//! that may be otherwise the next time; `probe-limits` does the same with control groups.
 
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};

@@ -33,8 +33,8 @@ const LONGEST_NAME: usize = 80;
 /// The end of a note about a command that nobody was asked about and that the sandbox may have refused
 /// something.
 const WAY_OUT: &str = "; it ran in a sandbox because nobody was asked about it: a command that a person \
-                       approves (approval mode `ask`) runs without one, and so do all with `sandbox.mode: none` \
-                       in the person's own settings";
+                       approves (approval mode `ask`) runs without one, and so do all commands with \
+                       `sandbox.mode: none` in the person's own settings";
 /// The beginning of what the helper says if it could not make the sandbox.
 const NOT_MADE: &str = "agentx: the sandbox ";
 

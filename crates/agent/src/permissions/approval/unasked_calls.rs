@@ -10,8 +10,9 @@ use super::reading::read_unasked;
 use super::{ExplainedVerdict, Verdict, explain_decision, mode_of, rules_of};
 use crate::permissions::wildcards::names_program;
 
-/// Returns whether a call that runs was let run by the mode `auto`, by a judge, by a rule that names no calls,
-/// or because its command line only reads. `approved` says whether somebody decided about this very call.
+/// Returns whether a call that runs was let run by the mode `auto`, by a judge, by a rule that names no
+/// calls, or because its command line only reads. `approved` says whether somebody decided about this very
+/// call.
 ///
 /// | the call | in `auto` | in another mode |
 /// | --- | --- | --- |
