@@ -15,6 +15,7 @@ use crate::chat::display::welcome::{WelcomeContext, welcome};
 use crate::chat::{Chat, ChatInterface, ChatStart};
 use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::headless::say_if_unheld;
 use crate::place::Place;
 use crate::render::conversation;
 use crate::session_opening::new_agent::NewAgent;
@@ -78,6 +79,7 @@ pub async fn hold_chat(
     let session = session.map(|continued| continued.session);
     let text = first_lines(place, settings, &agent.config, session.as_deref(), console);
     notes.iter().for_each(|note| console.say(note));
+    let is_unheld = say_if_unheld(place, settings, &agent.config, console);
     let inputs = request.inputs.unwrap_or_else(|| read_inputs(console));
     let (mut interface, history) = make_interface(console, settings)?;
     print_first(&mut interface, &text, console)?;
@@ -94,6 +96,9 @@ pub async fn hold_chat(
     let mut chat = Chat::new(place, settings, console, interface, editor, agent, ends);
     if request.auto_approve {
         chat.answer_with_yes();
+    }
+    if is_unheld {
+        chat.was_told_of_unheld();
     }
     chat.set_start(ChatStart {
         loaded: Some(loaded),

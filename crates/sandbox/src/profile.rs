@@ -246,7 +246,8 @@ impl SandboxProfile {
         let mut found = FoundPaths::default();
         let (readable, secret) = tool_settings(home.as_deref());
         let hidden = found.all([self.hidden(home.as_deref()), secret].concat(), &[], &[]);
-        let (programs, ways) = self.programs_in(&workspace);
+        let protected = [repository.protected, vec![workspace.join(".agentx")]].concat();
+        let (programs, ways) = self.programs_in(&workspace, &protected);
         let mut places = vec![workspace.clone()];
         places.extend(repository.write);
         places.extend(ways);
@@ -265,7 +266,7 @@ impl SandboxProfile {
         let paths = SandboxPaths {
             read: outermost(read.into_iter().filter(may).collect()),
             write,
-            protected: [repository.protected, vec![workspace.join(".agentx")], programs].concat(),
+            protected: [protected, programs].concat(),
             hidden,
             links: found.links,
             temporary,
@@ -283,12 +284,15 @@ impl SandboxProfile {
     }
 
     /// Returns the files of `programs` in a workspace, and the directories on the way to them: one that is
-    /// bound cannot be renamed to make room for another one. A link is neither.
-    fn programs_in(&self, workspace: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    /// bound cannot be renamed to make room for another one. A link is neither, and what is in one of the
+    /// `protected` places needs nothing.
+    fn programs_in(&self, workspace: &Path, protected: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
         const MOST: usize = 64;
         let is_real = |path: &&PathBuf| {
             let real = fs::canonicalize(path);
-            path.starts_with(workspace) && path.is_file() && real.is_ok_and(|real| real == **path)
+            let is_protected = protected.iter().any(|above| path.starts_with(above));
+            let is_here = path.starts_with(workspace) && !is_protected;
+            is_here && path.is_file() && real.is_ok_and(|real| real == **path)
         };
         let programs: Vec<PathBuf> = self.programs.iter().filter(is_real).take(MOST).cloned().collect();
         let above = |path: &PathBuf| {
@@ -444,6 +448,43 @@ mod tests {
                 .policy(SandboxStep::Landlock, &home.join("gone"), "/tmp/a/b".into())
                 .is_err()
         );
+    }
+
+    #[test]
+    fn a_program_of_the_folder_is_protected_and_opens_nothing_that_was() {
+        let home = tempfile::tempdir().unwrap();
+        let home = fs::canonicalize(home.path()).unwrap();
+        let mut profile = made(&home);
+        for name in ["work/srv/deep", "work/.agentx/tools", "elsewhere"] {
+            fs::create_dir_all(home.join(name)).unwrap();
+        }
+        let names = [
+            "work/srv/deep/a.py",
+            "work/.agentx/tools/b.sh",
+            "work/.git/hooks/c",
+            "elsewhere/d",
+        ];
+        profile.programs = names.map(|name| home.join(name)).to_vec();
+        for program in &profile.programs {
+            fs::write(program, "made up").unwrap();
+        }
+        std::os::unix::fs::symlink(home.join(names[0]), home.join("work/link")).unwrap();
+        profile.programs.push(home.join("work/link"));
+        let policy = profile.policy(SandboxStep::Namespace, &home.join("work"), "/tmp/a/b".into());
+        let paths = policy.unwrap().paths;
+        let is_protected: Vec<bool> = profile
+            .programs
+            .iter()
+            .map(|path| paths.protected.contains(path))
+            .collect();
+        assert_eq!(is_protected, [true, false, false, false, false]);
+        for (name, is_written) in [
+            ("work/srv", true),
+            ("work/srv/deep", true),
+            ("work/.agentx/tools", false),
+        ] {
+            assert_eq!(paths.write.contains(&home.join(name)), is_written, "{name}");
+        }
     }
 
     #[test]

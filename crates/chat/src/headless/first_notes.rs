@@ -7,7 +7,7 @@ use agentx::config::Settings;
 use agentx::node::command_sandbox;
 use agentx::runtime::Session;
 use agentx::sandbox::SandboxMode;
-use agentx::types::{AgentConfig, ApprovalMode};
+use agentx::types::{AgentConfig, ApprovalMode, ToolSpec};
 
 use crate::demo::note_of_demo;
 use crate::place::Place;
@@ -31,9 +31,23 @@ pub async fn say_of_this_machine(
     if let Some(note) = note_of_demo(settings, &state.config.model) {
         console.say(&console.err_style().dim(note));
     }
-    if let Some(why) = why_unheld(settings, &state.config) {
-        say_of_unheld(&unheld_note(&why), console);
-    }
+    say_if_unheld(place, settings, &state.config, console);
+}
+
+/// Prints that commands about which nobody is asked run without a sandbox, if this agent has some and they do.
+/// Returns whether it did.
+pub(crate) fn say_if_unheld(
+    place: &Place,
+    settings: &Settings,
+    agent: &AgentConfig,
+    console: &mut Console,
+) -> bool {
+    let why = place.remote().is_none().then(|| why_unheld(settings, agent));
+    let Some(why) = why.flatten() else {
+        return false;
+    };
+    say_of_unheld(&unheld_note(&why), console);
+    true
 }
 
 /// Prints, once, that commands run without a sandbox. This is no progress, so `--quiet` does not hide it.
@@ -46,8 +60,10 @@ pub(super) fn say_of_unheld(note: &str, console: &mut Console) {
 /// for a sandbox. Starts the helper once.
 fn why_unheld(settings: &Settings, agent: &AgentConfig) -> Option<String> {
     let mode = settings.sandbox.unasked;
-    let has_commands = agent.tools.iter().any(|tool| tool.command_argument.is_some());
-    if agent.approval != ApprovalMode::Auto || mode == SandboxMode::None || !has_commands {
+    // A new agent gets its tools with its session.
+    let is_for_commands = |tool: &ToolSpec| tool.command_argument.is_some();
+    let may_run = agent.tools.is_empty() || agent.tools.iter().any(is_for_commands);
+    if agent.approval != ApprovalMode::Auto || mode == SandboxMode::None || !may_run {
         return None;
     }
     command_sandbox(settings, mode).why_not_held(Path::new(&agent.workspace))

@@ -37,6 +37,7 @@ pub use approver::{Approver, deny_instead_of_asking};
 pub use ending::leave;
 pub(crate) use ending::{RunOutcomeCollector, command_that_allows};
 use facts::{drain, next_fact};
+pub(crate) use first_notes::say_if_unheld;
 pub use first_notes::say_of_this_machine;
 pub use operator::RemoteApprovals;
 pub use output_options::{Format, OutputOptions};

@@ -13,6 +13,11 @@ pub(crate) struct UnheldNotice {
 }
 
 impl UnheldNotice {
+    /// Notes that the notice was given before the first command.
+    pub(crate) fn was_given(&mut self) {
+        self.is_told = true;
+    }
+
     /// Handles an event. Returns the notice at the end of the first command that nothing held.
     pub(crate) fn event(&mut self, event: &RuntimeEvent) -> Option<String> {
         let details = match event {
@@ -68,5 +73,8 @@ mod tests {
         let said = notice.event(&unheld).unwrap();
         assert!(said.contains("made up") && !said.contains('\u{1b}'), "{said:?}");
         assert_eq!(notice.event(&unheld), None, "it is told once");
+        let mut given = UnheldNotice::default();
+        given.was_given();
+        assert_eq!(given.event(&unheld), None, "it was told before");
     }
 }

@@ -170,7 +170,10 @@ fn listing(
         None => None,
     };
     let held = held.map(SandboxedCommand::without_proxy).transpose()?;
-    let started = held.as_ref().map_or(Path::new(program), |held| &held.program);
+    let started = match &held {
+        Some(held) => held.program.as_path(),
+        None => Path::new(program),
+    };
     let mut command = tokio::process::Command::new(started);
     match &held {
         Some(held) => command.arg0("agentx").args(&held.arguments),

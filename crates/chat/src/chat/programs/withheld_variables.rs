@@ -146,6 +146,11 @@ impl Chat<'_> {
         }
     }
 
+    /// Notes that the person was told before this chat that nothing holds its commands.
+    pub(crate) fn was_told_of_unheld(&mut self) {
+        self.programs.unheld.was_given();
+    }
+
     /// Prints which jobs of the user have ended.
     pub(in crate::chat) fn tell_of_own_jobs(&mut self) {
         for note in self.programs.jobs.take_ended_names() {
