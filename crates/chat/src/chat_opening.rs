@@ -88,18 +88,14 @@ pub async fn hold_chat(
         // It answers no question that is open already.
         inputs.keep(TerminalInput::Waited(request.prompt));
     }
-    if let Some(text) = console.take_paste() {
-        inputs.keep(TerminalInput::Paste(text));
-    }
-    let editor = Editor::with_keys(history, settings.chat.keys == EditKeys::Vi);
-    let ends = (inputs, signals);
+    let paste = console.take_paste().map(TerminalInput::Paste);
+    paste.into_iter().for_each(|paste| inputs.keep(paste));
+    let (editor, ends) = (editor_of(history, settings), (inputs, signals));
     let mut chat = Chat::new(place, settings, console, interface, editor, agent, ends);
     if request.auto_approve {
         chat.answer_with_yes();
     }
-    if is_unheld {
-        chat.was_told_of_unheld();
-    }
+    chat.note_told_of_unheld(is_unheld);
     chat.set_start(ChatStart {
         loaded: Some(loaded),
         wanted: wanted.clone(),
@@ -127,6 +123,11 @@ pub async fn hold_chat(
         }
         (Err(_), Err(error)) | (Err(error), Ok(_)) => Err(error),
     }
+}
+
+/// The editor of the line.
+fn editor_of(history: LineHistory, settings: &Settings) -> Editor {
+    Editor::with_keys(history, settings.chat.keys == EditKeys::Vi)
 }
 
 /// Opens the session that the chat continues; `None` for a new one.

@@ -13,9 +13,9 @@ pub(crate) struct UnheldNotice {
 }
 
 impl UnheldNotice {
-    /// Notes that the notice was given before the first command.
-    pub(crate) fn was_given(&mut self) {
-        self.is_told = true;
+    /// A notice that may have been given before the first command.
+    pub(crate) fn given(is_told: bool) -> Self {
+        Self { is_told }
     }
 
     /// Handles an event. Returns the notice at the end of the first command that nothing held.
@@ -73,8 +73,7 @@ mod tests {
         let said = notice.event(&unheld).unwrap();
         assert!(said.contains("made up") && !said.contains('\u{1b}'), "{said:?}");
         assert_eq!(notice.event(&unheld), None, "it is told once");
-        let mut given = UnheldNotice::default();
-        given.was_given();
+        let mut given = UnheldNotice::given(true);
         assert_eq!(given.event(&unheld), None, "it was told before");
     }
 }
