@@ -1,5 +1,4 @@
-//! Measures the delay of a script that shares its thread with a hostile one. Prints milliseconds, asserts
-//! nothing.
+//! Measures the delay of a script beside hostile ones of other people. Prints milliseconds, asserts nothing.
 //!
 //! `cargo bench -p agentx-luau-tools --bench neighbour`, or `-- WORD` for the calls that contain the word.
 //!
@@ -7,8 +6,10 @@
 //! limit ends it. The neighbour waits a millisecond again and again; its delay is the time from the end of
 //! such a wait to its next one. The bound is 100 ms.
 //!
-//! The same is then measured beside one, two, six and sixteen scripts of another person, on two lanes, that
-//! repeatedly compute in a metamethod for most of the time of a turn: `-- overruns` does only that.
+//! The same is then measured beside additions of long texts in a straight line, which no safepoint
+//! interrupts: `-- straight` does only that. And it is measured beside one, two, six and sixteen scripts of
+//! another person, on two lanes, that repeatedly compute in a metamethod for most of the time of a turn:
+//! `-- overruns` does only that.
 #![allow(clippy::unwrap_used, reason = "a benchmark may panic, and prints figures")]
 
 #[allow(dead_code, reason = "the costs are stated for a test")]
@@ -62,25 +63,26 @@ impl Host for Nothing {
 /// The hostile scripts beside the neighbour.
 #[derive(Clone, Copy)]
 struct Hostile {
-    scripts: usize,
+    scripts: u64,
+    /// The people for whom they run.
+    people: u64,
     lanes: usize,
 }
 
-/// The numbers of the two people.
-const HERS: Option<u64> = Some(1);
-const HIS: Option<u64> = Some(2);
+/// The number of the neighbour's person. Others have the numbers behind it.
+const HERS: u64 = 1;
 
 /// Returns the delays of the neighbour, sorted, and the ends of the hostile scripts.
 async fn beside(body: &str, hostile: Hostile) -> (Vec<Duration>, String) {
     let lanes = Lanes::new(hostile.lanes);
     let script = |text: &str| Script::compile_on(Arc::clone(&lanes), "x", text, Libraries::new()).unwrap();
     let (waits, stop) = (Waits::default(), CancellationToken::new());
-    let late = Arc::clone(&waits.late);
+    let (late, since) = (Arc::clone(&waits.late), Arc::clone(&waits.since));
     let neighbour = {
         let (script, stop) = (script(NEIGHBOUR), stop.clone());
         let limits = ScriptLimits {
             effects: u64::MAX,
-            person: HERS,
+            person: Some(HERS),
             ..ScriptLimits::default()
         };
         tokio::spawn(async move { script.invoke(json!({}), Arc::new(waits), limits, stop).await })
@@ -88,19 +90,27 @@ async fn beside(body: &str, hostile: Hostile) -> (Vec<Duration>, String) {
     let text = format!("function invoke(ctx) while true do pcall(function() {body} end) end end -- state");
     let limits = ScriptLimits {
         cpu: Duration::from_millis(500),
-        person: HIS,
         ..ScriptLimits::default()
     };
-    let ended = join_all((0..hostile.scripts).map(|_| async {
-        let (limits, cancel) = (limits.clone(), CancellationToken::new());
-        let result = script(&text)
-            .invoke(json!({}), Arc::new(Nothing), limits, cancel)
-            .await;
-        result.map_or_else(|error| error.code(), |_| "ok".to_owned())
+    let ended = join_all((0..hostile.scripts).map(|number| {
+        let limits = ScriptLimits {
+            person: Some(HERS + 1 + number % hostile.people),
+            ..limits.clone()
+        };
+        let script = script(&text);
+        async move {
+            let cancel = CancellationToken::new();
+            let result = script.invoke(json!({}), Arc::new(Nothing), limits, cancel).await;
+            result.map_or_else(|error| error.code(), |_| "ok".to_owned())
+        }
     }));
     let mut ended = ended.await;
     ended.sort_unstable();
     ended.dedup();
+    // It may have been late for all of this time.
+    if let Some(since) = since.lock().unwrap().take() {
+        late.lock().unwrap().push(since.elapsed());
+    }
     stop.cancel();
     let _ = neighbour.await;
     let mut late = std::mem::take(&mut *late.lock().unwrap());
@@ -118,6 +128,13 @@ fn overrunning() -> impl Iterator<Item = String> {
     })
 }
 
+/// Additions in a straight line, in which Luau asks nobody whether time is left: about two seconds in one
+/// piece, because each reads a text of 14 MB twice.
+fn straight_line() -> String {
+    let sum = ["x"; 58].join(" + ");
+    format!("local x = ('1'):rep(14e6) local y = {sum}")
+}
+
 /// Prints the delays beside hostile scripts; returns the longest.
 fn measured(runtime: &tokio::runtime::Runtime, body: &str, hostile: Hostile) -> Duration {
     let (late, ended) = runtime.block_on(beside(body, hostile));
@@ -127,9 +144,14 @@ fn measured(runtime: &tokio::runtime::Runtime, body: &str, hostile: Hostile) -> 
             .unwrap_or_default()
     };
     let (usual, most) = (ms(late.len() / 2), ms(late.len()));
-    let Hostile { scripts, lanes } = hostile;
+    let Hostile {
+        scripts,
+        people,
+        lanes,
+    } = hostile;
+    let body: String = body.chars().take(100).collect();
     println!(
-        "{most:>9.1?} at most, {usual:>9.1?} usually, beside {scripts} on {lanes} lanes, ended by {ended}: {body}"
+        "{most:>9.1?} at most, {usual:>9.1?} usually, beside {scripts} of {people} people on {lanes} lanes, ended by {ended}: {body}"
     );
     most
 }
@@ -146,16 +168,37 @@ fn main() {
         if word.as_ref().is_some_and(|word| !body.contains(word.as_str())) {
             continue;
         }
-        let alone = Hostile { scripts: 1, lanes: 1 };
+        let alone = Hostile {
+            scripts: 1,
+            people: 1,
+            lanes: 1,
+        };
         worst = worst.max(measured(&runtime, body, alone));
     }
     println!("{worst:.1?} at most in all");
+    if word.as_ref().is_none_or(|word| word == "straight") {
+        for (scripts, people, lanes) in [(1, 1, 1), (2, 1, 2), (6, 1, 2), (6, 6, 2)] {
+            measured(
+                &runtime,
+                &straight_line(),
+                Hostile {
+                    scripts,
+                    people,
+                    lanes,
+                },
+            );
+        }
+    }
     if word.is_some_and(|word| word != "overruns") {
         return;
     }
     for scripts in [1, 2, 6, 16] {
         let bodies = overrunning();
-        let crowd = Hostile { scripts, lanes: 2 };
+        let crowd = Hostile {
+            scripts,
+            people: 1,
+            lanes: 2,
+        };
         let worst = bodies.map(|body| measured(&runtime, &body, crowd)).max();
         println!(
             "{:.1?} at most beside {scripts} scripts that overrun their turns",

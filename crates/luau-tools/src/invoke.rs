@@ -80,7 +80,8 @@ impl Script {
         // Work that can wait is done after the lane has the run.
         let end = Instant::now() + left;
         let people = Arc::clone(&host);
-        let mut looks = SpinWaiter::at(seat.spot());
+        let spot = seat.spot();
+        let mut looks = SpinWaiter::at(&spot);
         looks.begin(seat.runs());
         drop(args);
         give_up();
@@ -155,7 +156,7 @@ struct Invocation<'l> {
     /// The lane's messages.
     listener: RunReceiver,
     /// `None` once the run has been requested to stop.
-    seat: Option<RunHandle<'l>>,
+    seat: Option<RunHandle>,
     /// The strategy for waiting for the lane's messages.
     looks: SpinWaiter<'l>,
     /// The host that performs the effects.

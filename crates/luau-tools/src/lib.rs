@@ -11,6 +11,7 @@
 //!      │  lanes/inbox.rs, lanes/lane_command.rs   what a lane is told
 //!      ▼
 //!  lanes/lane_pool.rs, lanes/lane_worker/   threads, each with many runs in turns
+//!      │  lanes/lane_set.rs           whose runs have which thread
 //!      │  lanes/turn_queue.rs         who has the next turn: the person, and the run, that used least
 //!      │  vm/pool.rs, vm/template.rs  VMs by owner, a few made ahead
 //!      ▼

@@ -53,8 +53,9 @@ pub struct ScriptLimits {
     pub depth: u32,
     /// The depth of this run: 1 for a call by a model.
     pub at_depth: u32,
-    /// The number of the person for whom it runs. Runs with one number share the turns of one person at their
-    /// thread, however many they are. Without a number, those of one [`Owner`](crate::Owner) do.
+    /// The number of the person for whom it runs. Runs with different numbers have different threads, up to
+    /// 128, and those with one number take turns there as one. Without a number, those of one
+    /// [`Owner`](crate::Owner) do.
     pub person: Option<u64>,
 }
 

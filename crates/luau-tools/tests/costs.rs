@@ -1,16 +1,15 @@
 //! Every function of the library, with arguments as large as memory allows, in a loop that continues after
-//! errors: the script ends by a limit, and a neighbour on the same thread still succeeds. The time that the
+//! errors: the script ends by a limit, and a neighbour in the same VM still succeeds. The time that the
 //! neighbour waits is tested in `src/lanes/lane_worker/turn_tests.rs`, where a test can count turns.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "costs/table.rs"]
 mod table;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::support::{Answers, world};
-use agentx_luau_tools::{Lanes, Libraries, Script, ScriptLimits};
+use agentx_luau_tools::{Lanes, Libraries, Owner, ScriptLimits};
 use serde_json::json;
 use table::COSTS;
 use tokio_util::sync::CancellationToken;
@@ -47,8 +46,8 @@ fn limits() -> ScriptLimits {
 /// Waits often, so that its turn comes while the other computes.
 const NEIGHBOUR: &str = "function invoke(ctx) for _ = 1, 8 do ctx.sleep(0.002) end return 'done' end";
 
-async fn invoke(lanes: &Arc<Lanes>, text: &str, limits: ScriptLimits) -> String {
-    let script = Script::compile_on(Arc::clone(lanes), "x", text, Libraries::new()).unwrap();
+async fn invoke(owner: &Owner, text: &str, limits: ScriptLimits) -> String {
+    let script = owner.compile("x", text, Libraries::new()).unwrap();
     let run = script.invoke(json!({}), Answers::new(world), limits, CancellationToken::new());
     match run.await {
         Ok(value) => value.to_string(),
@@ -58,16 +57,16 @@ async fn invoke(lanes: &Arc<Lanes>, text: &str, limits: ScriptLimits) -> String 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_function_in_a_loop_ends_by_a_limit_and_its_neighbour_succeeds() {
-    let lanes = Lanes::new(1);
+    let owner = Owner::on(Lanes::new(1));
     let mut wrong = Vec::new();
     for body in bodies() {
         let neighbour = {
-            let lanes = Arc::clone(&lanes);
-            tokio::spawn(async move { invoke(&lanes, NEIGHBOUR, ScriptLimits::default()).await })
+            let owner = owner.clone();
+            tokio::spawn(async move { invoke(&owner, NEIGHBOUR, ScriptLimits::default()).await })
         };
         let text =
             format!("function invoke(ctx) while true do pcall(function() {body} end) end end -- state");
-        let code = invoke(&lanes, &text, limits()).await;
+        let code = invoke(&owner, &text, limits()).await;
         let beside = neighbour.await.unwrap();
         if !code.starts_with("limit_") || beside != "\"done\"" {
             wrong.push(format!("{code}, its neighbour {beside}: {body}"));

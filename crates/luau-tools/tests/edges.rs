@@ -180,7 +180,10 @@ async fn a_dropped_invocation_leaves_its_lane() {
                 .is_err()
         );
     }
-    assert_eq!(lanes.runs(), 0);
+    // The lane itself lets go of it.
+    while lanes.runs() > 0 {
+        tokio::task::yield_now().await;
+    }
     let other =
         Script::compile_on(lanes, "other", "function invoke() return 1 end", Libraries::new()).unwrap();
     let result = other.invoke(

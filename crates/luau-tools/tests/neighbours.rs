@@ -2,6 +2,8 @@
 //! is made by a run that has ended, by one that is waiting, and by one that comes later.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
+#[path = "neighbours/held_lane.rs"]
+mod held_lane;
 #[path = "neighbours/tries.rs"]
 mod tries;
 

@@ -32,6 +32,7 @@ mod promises;
 mod proxy_listener;
 mod refusal;
 mod repository;
+mod repository_around;
 mod secrets;
 mod step;
 mod temporary;

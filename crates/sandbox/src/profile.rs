@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::caches::{CACHES, NamedCaches, PRIVATE_CACHES, make_caches};
+use crate::caches::{CACHES, FirstUse, NamedCaches, PRIVATE_CACHES};
 use crate::found_paths::{FoundPaths, lies_in};
 use crate::repository::repository;
+use crate::repository_around::repository_around;
 use crate::secrets::{hidden, redacted};
 use crate::tool_settings::{TOOL_SETTINGS, has_no_password};
 use crate::{
@@ -44,12 +45,14 @@ const TOOLCHAINS: &[&str] = &[
     ".cabal",
     ".cargo",
     ".conda",
+    ".config/fd",
     ".config/git",
     ".deno",
     ".gem",
     ".ghcup",
     ".gitconfig",
     ".gitignore",
+    ".gitignore_global",
     ".gradle",
     ".julia",
     ".local/bin",
@@ -64,6 +67,7 @@ const TOOLCHAINS: &[&str] = &[
     ".opam",
     ".pyenv",
     ".rbenv",
+    ".ripgreprc",
     ".rustup",
     ".sdkman",
     ".volta",
@@ -111,6 +115,10 @@ pub struct SandboxProfile {
     pub write: Vec<PathBuf>,
     /// More that is never reached: the program's own data and configuration.
     pub hidden: Vec<PathBuf>,
+    /// Files that run outside of a sandbox by the hash that a person accepted, such as the script of a
+    /// server. In the step `namespace`, commands do not change those in their workspace: between a look at
+    /// such a file and its start, they could put another one in its place. The first 64 count.
+    pub programs: Vec<PathBuf>,
     /// The network of commands.
     pub network: SandboxNetwork,
     /// The hosts that commands reach through the proxy, if the network is one by proxy.
@@ -147,11 +155,13 @@ impl SandboxProfile {
             return Err(SandboxError::path(planted, why));
         }
         let mut found = FoundPaths::default();
+        let (readable, secret) = tool_settings(home.as_deref());
         let (home_path, cargo) = (home.as_deref(), self.cargo_home.as_deref());
-        let secrets = [hidden(home_path, cargo), self.hidden.clone()].concat();
+        let secrets = [hidden(home_path, cargo), secret, self.hidden.clone()].concat();
         let mut hidden = found.all(secrets, &[], &[]);
         let mut redacted = found.all(redacted(home_path, cargo), &[], &[]);
         let protected = [repository.protected, vec![workspace.join(".agentx")]].concat();
+        let protected = [self.programs_in(&workspace, &protected), protected].concat();
         let mut places = vec![workspace.clone()];
         places.extend(repository.write);
         let ways = ways(&protected, &places);
@@ -166,10 +176,14 @@ impl SandboxProfile {
         if step == SandboxStep::Landlock {
             hidden.append(&mut redacted);
         }
-        let mut read = found.all(self.read(home.as_deref()), &write, &write);
+        let read = [readable, self.read(home.as_deref())].concat();
+        let mut read = found.all(read, &write, &write);
         let holds_home = |path: &Path| home.as_ref().is_some_and(|home| home.starts_with(path));
         read.retain(|path| path != Path::new("/") && !holds_home(path));
         read.extend(chosen);
+        if step == SandboxStep::Namespace {
+            read.extend(repository_around(&workspace, home.as_deref()));
+        }
         write.extend(self.ways_to_programs(&write, &workspace));
         let may = |path: &PathBuf| !hidden.contains(path);
         let paths = SandboxPaths {
@@ -193,6 +207,19 @@ impl SandboxProfile {
             limits: self.limits(),
         };
         policy.check().map(|()| policy)
+    }
+
+    /// Returns the files of `programs` in a workspace. A link is none of them, and what is in one of the
+    /// `protected` places needs nothing.
+    fn programs_in(&self, workspace: &Path, protected: &[PathBuf]) -> Vec<PathBuf> {
+        const MOST: usize = 64;
+        let is_real = |path: &&PathBuf| {
+            let real = fs::canonicalize(path);
+            let is_protected = protected.iter().any(|above| path.starts_with(above));
+            let is_here = path.starts_with(workspace) && !is_protected;
+            is_here && path.is_file() && real.is_ok_and(|real| real == **path)
+        };
+        self.programs.iter().filter(is_real).take(MOST).cloned().collect()
     }
 
     /// The limits of a command.
@@ -223,9 +250,9 @@ impl SandboxProfile {
 
     /// Makes the caches that the programs of this person make at their first use, so that commands can write
     /// them; and the directories of `PATH` that commands could make otherwise.
-    pub(crate) fn make_missing(&self) {
+    pub(crate) fn make_missing(&self, first_use: &FirstUse) {
         if let Some(home) = &self.home {
-            make_caches(home, self.cargo_home.as_deref(), &self.program_directories);
+            first_use.make_caches(home, self.cargo_home.as_deref(), &self.program_directories);
         }
         let writable = self.write(self.home.as_deref());
         let is_missing = |path: &&PathBuf| path.is_absolute() && fs::symlink_metadata(path).is_err();
@@ -263,8 +290,6 @@ impl SandboxProfile {
         let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
         if let Some(home) = home {
             read.extend(TOOLCHAINS.iter().map(|name| home.join(name)));
-            let settings = TOOL_SETTINGS.iter().map(|name| home.join(name));
-            read.extend(settings.filter(|path| has_no_password(path)));
         }
         read.extend(self.cargo_home.iter().chain(&self.rustup_home).cloned());
         for directory in &self.program_directories {
@@ -295,7 +320,8 @@ impl SandboxProfile {
     }
 }
 
-/// Returns the directories between each of the paths and the next one of the places around it.
+/// Returns the directories between each of the paths and the next one of the places around it: one that is
+/// bound cannot be renamed to make room for another one.
 fn ways(paths: &[PathBuf], places: &[PathBuf]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for path in paths.iter().filter(|path| lies_in(path, places)) {
@@ -306,6 +332,14 @@ fn ways(paths: &[PathBuf], places: &[PathBuf]) -> Vec<PathBuf> {
     found.sort();
     found.dedup();
     found
+}
+
+/// The settings of package managers in this home directory: those that may be read, and all others.
+fn tool_settings(home: Option<&Path>) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let all = home
+        .into_iter()
+        .flat_map(|home| TOOL_SETTINGS.iter().map(|name| home.join(name)));
+    all.partition(|path| has_no_password(path))
 }
 
 /// Removes paths that are below another path of the list.
@@ -400,6 +434,43 @@ mod tests {
         fs::rename(&own, home.join("work/gitconfig")).unwrap();
         std::os::unix::fs::symlink("work/gitconfig", &own).unwrap();
         assert!(redacted(&profile).is_empty(), "it is a file of the work");
+    }
+
+    #[test]
+    fn a_program_of_the_folder_is_protected_and_opens_nothing_that_was() {
+        let home = tempfile::tempdir().unwrap();
+        let home = fs::canonicalize(home.path()).unwrap();
+        let mut profile = made(&home);
+        for name in ["work/srv/deep", "work/.agentx/tools", "elsewhere"] {
+            fs::create_dir_all(home.join(name)).unwrap();
+        }
+        let names = [
+            "work/srv/deep/a.py",
+            "work/.agentx/tools/b.sh",
+            "work/.git/hooks/c",
+            "elsewhere/d",
+        ];
+        profile.programs = names.map(|name| home.join(name)).to_vec();
+        for program in &profile.programs {
+            fs::write(program, "made up").unwrap();
+        }
+        std::os::unix::fs::symlink(home.join(names[0]), home.join("work/link")).unwrap();
+        profile.programs.push(home.join("work/link"));
+        let policy = profile.policy(SandboxStep::Namespace, &home.join("work"), "/tmp/a/b".into());
+        let paths = policy.unwrap().paths;
+        let is_protected: Vec<bool> = profile
+            .programs
+            .iter()
+            .map(|path| paths.protected.contains(path))
+            .collect();
+        assert_eq!(is_protected, [true, false, false, false, false]);
+        for (name, is_written) in [
+            ("work/srv", true),
+            ("work/srv/deep", true),
+            ("work/.agentx/tools", false),
+        ] {
+            assert_eq!(paths.write.contains(&home.join(name)), is_written, "{name}");
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod everyday;
 mod held;
 mod lifetime;
 mod limits;
+mod probe;
 mod proxy;
 mod repositories;
 mod template;

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use agentx_agent::approval::{ExplainedVerdict, Verdict, explain_decision, unasked_reading};
+use agentx_agent::approval::{ExplainedVerdict, Verdict, explain_decision, is_unasked, unasked_reading};
 use agentx_types::{
     Access, AgentConfig, ApprovalMode, Guard, RULES_VERSION, ServerRules, ToolReach, ToolSpec,
 };
@@ -149,6 +149,44 @@ fn the_tool_is_told_only_about_lines_that_nothing_else_allows() {
     assert!(reading(&plain, "make").is_none());
     assert!(reading(&trusting(ApprovalMode::Ask, &["allow bash: rg *"]), "rg word").is_none());
     assert!(reading(&trusting(ApprovalMode::Auto, &[]), "rg word").is_none());
+}
+
+/// A program may change what such a line reads after it was looked at, so it is held like any other command
+/// about which nobody is asked.
+#[test]
+fn nobody_is_asked_about_a_line_that_only_reads() {
+    for mode in [ApprovalMode::Ask, ApprovalMode::AcceptEdits, ApprovalMode::Deny] {
+        let plain = trusting(mode, &[]);
+        let unasked = |tool: &str, input: Value, approved: bool| is_unasked(&plain, tool, &input, approved);
+        for line in ["cat notes.txt", "git status", "rg word | head"] {
+            assert!(
+                unasked("bash", json!({ "command": line }), false),
+                "{mode:?} {line}"
+            );
+            assert!(
+                !unasked("bash", json!({ "command": line }), true),
+                "{mode:?} {line}"
+            );
+        }
+        assert!(
+            !unasked("bash", json!({"command": "make"}), false),
+            "somebody is asked"
+        );
+        assert!(
+            !unasked("read", json!({"path": "notes.txt"}), false),
+            "it is no command"
+        );
+    }
+    let by_rule = trusting(ApprovalMode::Ask, &["allow bash: cat *"]);
+    let input = json!({"command": "cat notes.txt"});
+    assert!(
+        !is_unasked(&by_rule, "bash", &input, false),
+        "a person wrote the rule"
+    );
+    let asked = with_guard(&trusting(ApprovalMode::Ask, &[]), |guard| {
+        guard.reading_commands = false
+    });
+    assert!(!is_unasked(&asked, "bash", &input, true));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use agentx_terminal::lookalikes::unmistakable;
 use serde_json::Value;
 
 use super::clean::{Cleaner, visible};
@@ -34,11 +35,11 @@ fn argument(text: &mut String, name: &str, value: &Value) {
     let mut lines = shown.split('\n');
     text.push_str(&format!(
         "  {}: {}\n",
-        visible(name),
-        visible(lines.next().unwrap_or_default())
+        unmistakable(name),
+        unmistakable(lines.next().unwrap_or_default())
     ));
     for line in lines {
-        text.push_str(&format!("    {}\n", visible(line)));
+        text.push_str(&format!("    {}\n", unmistakable(line)));
     }
 }
 

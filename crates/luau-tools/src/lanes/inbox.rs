@@ -8,7 +8,10 @@
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, TrySendError, channel, sync_channel};
+use std::sync::mpsc::{
+    Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError, TrySendError, channel, sync_channel,
+};
+use std::time::Duration;
 
 /// Maximum number of messages in the bounded queue.
 const ROW: usize = 128;
@@ -85,18 +88,24 @@ impl<T> InboxReceiver<T> {
         }
     }
 
-    /// Waits for the next command; `None` if all senders are gone.
-    pub(crate) fn next(&self) -> Option<T> {
+    /// Waits for the next command, at most for this long if it is given.
+    pub(crate) fn next(&self, longest: Option<Duration>) -> Result<T, RecvTimeoutError> {
         loop {
             fence(Ordering::SeqCst);
             match self.try_next() {
-                Ok(told) => return Some(told),
-                Err(TryRecvError::Disconnected) => return None,
+                Ok(told) => return Ok(told),
+                Err(TryRecvError::Disconnected) => return Err(RecvTimeoutError::Disconnected),
                 Err(TryRecvError::Empty) => {}
             }
-            // Otherwise the overflow queue has messages, or the senders are gone and messages may be left.
-            if let Ok(Some(told)) = self.row.recv() {
-                return Some(told);
+            let came = match longest {
+                Some(longest) => self.row.recv_timeout(longest),
+                None => self.row.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match came {
+                Ok(Some(told)) => return Ok(told),
+                Err(RecvTimeoutError::Timeout) => return Err(RecvTimeoutError::Timeout),
+                // The overflow queue has messages, or the senders are gone and messages may be left.
+                Ok(None) | Err(RecvTimeoutError::Disconnected) => {}
             }
         }
     }
@@ -142,8 +151,10 @@ mod tests {
         assert_eq!(all, (0..many).collect::<Vec<_>>());
         assert_eq!(outlet.try_next(), Err(TryRecvError::Empty));
         assert!(inbox.tell(7));
+        assert_eq!(outlet.next(None), Ok(7));
+        assert_eq!(outlet.next(Some(Duration::ZERO)), Err(RecvTimeoutError::Timeout));
         drop(inbox);
-        assert_eq!((outlet.next(), outlet.next()), (Some(7), None));
+        assert_eq!(outlet.next(None), Err(RecvTimeoutError::Disconnected));
     }
 
     #[test]
@@ -158,7 +169,7 @@ mod tests {
             .collect();
         drop(inbox);
         let mut sum = 0_u64;
-        while let Some(told) = outlet.next() {
+        while let Ok(told) = outlet.next(None) {
             sum += told;
         }
         assert_eq!(sum, 4 * each * (each - 1) / 2);

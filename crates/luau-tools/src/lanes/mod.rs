@@ -3,5 +3,7 @@
 mod inbox;
 mod lane_command;
 pub(crate) mod lane_pool;
+mod lane_set;
+mod lane_status;
 mod lane_worker;
 mod turn_queue;

@@ -10,6 +10,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::hash::Hash;
 use std::time::Duration;
 
+use crate::run::run_channel::RunStart;
 use crate::run::run_timer::SLICE;
 
 /// The owner of the turns that a run takes.
@@ -19,6 +20,14 @@ pub(crate) enum TurnTaker {
     Person(u64),
     /// The owner of a script that runs for no named person.
     Owner(u64),
+}
+
+impl TurnTaker {
+    /// The owner of this run's turns.
+    pub(crate) fn of(start: &RunStart) -> Self {
+        let owner = Self::Owner(start.script.owner);
+        start.limits.person.map_or(owner, Self::Person)
+    }
 }
 
 /// The runs that can continue, in the order of their turns.

@@ -17,12 +17,13 @@ use crate::vm::{Vm, VmScope};
 /// VMs without runs that a lane keeps, all owners together. Beyond them the longest idle one is dropped: a
 /// script that is called now and then finds a VM, and one that is not called costs nothing.
 const IDLE: usize = 8;
-/// The number of VMs that a lane keeps ready for future owners: none of them has held a script.
+/// The number of VMs that a permanent lane keeps ready for future owners: none of them has held a script.
 const SPARE: usize = 2;
 
 /// All VMs of a lane.
-#[derive(Default)]
 pub(crate) struct Vms {
+    /// The number of VMs that it keeps ready for future owners.
+    spares: usize,
     /// VMs by the scripts that may enter them.
     by_home: BTreeMap<VmScope, Vec<Rc<Vm>>>,
     /// The VMs without runs, the longest idle first.
@@ -38,7 +39,30 @@ pub(crate) struct Vms {
     failed: bool,
 }
 
+impl Default for Vms {
+    /// No VM yet; it keeps [`SPARE`] ready.
+    fn default() -> Self {
+        Self {
+            spares: SPARE,
+            by_home: BTreeMap::new(),
+            idle: VecDeque::new(),
+            spare: Vec::new(),
+            dirty: Vec::new(),
+            next: None,
+            failed: false,
+        }
+    }
+}
+
 impl Vms {
+    /// No VM yet, and none is made before a run needs it.
+    pub(crate) fn without_spares() -> Self {
+        Self {
+            spares: 0,
+            ..Self::default()
+        }
+    }
+
     /// The VM that was made ready for a run of this script, if it is the script that ran last, and the run
     /// can still be there.
     pub(crate) fn ready(&mut self, script: &Compiled) -> Option<Rc<Vm>> {
@@ -160,7 +184,7 @@ impl Vms {
             }
             return true;
         }
-        if self.failed || self.spare.len() >= SPARE {
+        if self.failed || self.spare.len() >= self.spares {
             return false;
         }
         match PreparedVm::new() {

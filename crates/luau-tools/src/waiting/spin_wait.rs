@@ -34,7 +34,7 @@ struct HandedWaiters {
 /// Aligned to a separate cache line, so that data that different threads write often is not adjacent.
 #[derive(Default)]
 #[repr(align(128))]
-struct CacheAligned<T>(T);
+pub(crate) struct CacheAligned<T>(pub(crate) T);
 
 /// The fields that the lane writes.
 #[derive(Default)]

@@ -5,7 +5,7 @@
 use agentx_types::{AgentConfig, ApprovalMode, ToolSpec};
 use serde_json::Value;
 
-use super::{Verdict, explain_decision, mode_of};
+use super::{ExplainedVerdict, Verdict, explain_decision, mode_of};
 use crate::commands::reading_commands::ReadingLine;
 use crate::permissions::call_subject::CallSubject;
 
@@ -30,7 +30,16 @@ pub fn unasked_reading(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> 
     if mode_of(config) == ApprovalMode::Auto {
         return None;
     }
-    let judged = explain_decision(config, tool, input);
+    read_unasked(config, tool, input, &explain_decision(config, tool, input))
+}
+
+/// The effects of a command line that this verdict lets run only because of them.
+pub(super) fn read_unasked(
+    config: &AgentConfig,
+    tool: &ToolSpec,
+    input: &Value,
+    judged: &ExplainedVerdict,
+) -> Option<ReadingLine> {
     let is_unasked = matches!(judged.verdict, Verdict::Allow { .. }) && judged.rules.is_empty();
     is_unasked
         .then(|| CallSubject::of_agent(config, tool, input).reads_workspace())

@@ -13,7 +13,6 @@ use crate::json::flat_value::FlatValue;
 use crate::lanes::turn_queue::TurnTaker;
 use crate::limits::LimitExceeded;
 use crate::run::ScriptRun;
-use crate::run::run_channel::RunStart;
 use crate::run::run_timer::SLICE;
 use crate::vm::natives::{is_memory, text_of};
 use crate::vm::{TaskEnd, Vm, VmProgress};
@@ -38,12 +37,6 @@ pub(super) struct Instance {
     pub(super) outcomes: BTreeMap<u64, Result<FlatValue, EffectError>>,
     /// The step whose outcome the script waits for.
     pub(super) asked: Option<u64>,
-}
-
-/// Returns whose turns a run takes.
-pub(super) fn taker_of(start: &RunStart) -> TurnTaker {
-    let owner = TurnTaker::Owner(start.script.owner);
-    start.limits.person.map_or(owner, TurnTaker::Person)
 }
 
 impl Instance {

@@ -9,32 +9,64 @@ use std::collections::{BTreeMap, HashMap};
 use std::hint;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::mpsc::TryRecvError;
+use std::sync::mpsc::{RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
 use crate::error::{Reason, ScriptError};
 use crate::json::flat_value::FlatValue;
 use crate::lanes::inbox::InboxReceiver;
 use crate::lanes::lane_command::LaneCommand;
-use crate::lanes::lane_worker::instance::{Instance, TURN, taker_of};
-use crate::lanes::turn_queue::TurnQueue;
+use crate::lanes::lane_status::LaneStatus;
+use crate::lanes::lane_worker::instance::{Instance, TURN};
+use crate::lanes::turn_queue::{TurnQueue, TurnTaker};
 use crate::run::ScriptRun;
 use crate::run::run_channel::RunSender;
 use crate::run::run_timer::computed_by_thread;
 use crate::vm::natives::text_of;
 use crate::vm::pool::Vms;
-use crate::waiting::spin_wait::{WaitSpot, several_processors};
+use crate::waiting::spin_wait::several_processors;
 use crate::waiting::wake_queue::WakeQueue;
 
 /// The time for which a lane polls before it sleeps: about the cost of waking it.
 const LOOKS: Duration = Duration::from_micros(50);
 
-/// The body of a lane's thread. It ends when all senders are gone.
-pub(crate) fn run(told: &InboxReceiver<LaneCommand>, spot: Arc<WaitSpot>) {
-    let mut lane = LaneWorker::new(spot);
+/// The time for which an additional lane waits for runs before it ends.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// The end of a lane that is not permanent.
+pub(crate) struct Retirement {
+    /// The time for which it waits for runs.
+    idle: Duration,
+    /// Returns whether the lane may end, because no run can reach it any more.
+    may_end: Box<dyn Fn() -> bool + Send>,
+}
+
+impl Retirement {
+    /// The lane ends when it has been idle for a while and `may_end` returns `true`.
+    pub(crate) fn new(may_end: impl Fn() -> bool + Send + 'static) -> Self {
+        Self {
+            idle: IDLE,
+            may_end: Box::new(may_end),
+        }
+    }
+}
+
+/// The body of a lane's thread. It ends when all senders are gone, or by its retirement.
+pub(crate) fn run(
+    told: &InboxReceiver<LaneCommand>,
+    status: Arc<LaneStatus>,
+    retirement: Option<&Retirement>,
+) {
+    // An additional lane makes no VMs for owners that may never come.
+    let vms = if retirement.is_some() {
+        Vms::without_spares()
+    } else {
+        Vms::default()
+    };
+    let mut lane = LaneWorker::new(status, vms);
     loop {
         if lane.turns.is_empty() {
-            let Some(told) = next(told, &mut lane) else {
+            let Some(told) = next(told, &mut lane, retirement) else {
                 return;
             };
             lane.begin_commands();
@@ -50,13 +82,31 @@ pub(crate) fn run(told: &InboxReceiver<LaneCommand>, spot: Arc<WaitSpot>) {
     }
 }
 
-/// Returns the next command. Before it sleeps it makes VMs for the scripts that come.
-fn next(told: &InboxReceiver<LaneCommand>, lane: &mut LaneWorker) -> Option<LaneCommand> {
-    if let Ok(told) = told.try_next() {
-        return Some(told);
-    }
-    lane.wakes.now();
-    lane.vms.make_ready();
+/// Returns the next command. The lane is not at work while it waits for one.
+fn next(
+    told: &InboxReceiver<LaneCommand>,
+    lane: &mut LaneWorker,
+    retirement: Option<&Retirement>,
+) -> Option<LaneCommand> {
+    let command = match told.try_next() {
+        Ok(told) => Some(told),
+        Err(_) => {
+            lane.wakes.now();
+            lane.vms.make_ready();
+            lane.status.set_at_work(false);
+            wait_for_command(told, lane, retirement)
+        }
+    };
+    lane.status.set_at_work(true);
+    command
+}
+
+/// Waits for the next command. Before the lane sleeps it makes VMs for the scripts that come.
+fn wait_for_command(
+    told: &InboxReceiver<LaneCommand>,
+    lane: &mut LaneWorker,
+    retirement: Option<&Retirement>,
+) -> Option<LaneCommand> {
     let from = lane.wakes.read_clock();
     loop {
         for _ in 0..32 {
@@ -72,11 +122,15 @@ fn next(told: &InboxReceiver<LaneCommand>, lane: &mut LaneWorker) -> Option<Lane
         let told = if lane.vms.prepare() {
             None
         } else {
-            Some(told.next())
+            Some(told.next(retirement.map(|retirement| retirement.idle)))
         };
         lane.wakes.read_clock();
-        if let Some(told) = told {
-            return told;
+        let may_end = || retirement.is_some_and(|retirement| (retirement.may_end)());
+        match told {
+            Some(Ok(told)) => return Some(told),
+            Some(Err(RecvTimeoutError::Disconnected)) => return None,
+            Some(Err(RecvTimeoutError::Timeout)) if may_end() => return None,
+            Some(Err(RecvTimeoutError::Timeout)) | None => {}
         }
     }
 }
@@ -93,17 +147,20 @@ struct LaneWorker {
     vms: Vms,
     /// The waiters to wake, and the last reading of the clock.
     wakes: Rc<WakeQueue>,
+    /// The lane as others see it.
+    status: Arc<LaneStatus>,
 }
 
 impl LaneWorker {
     /// A lane without runs.
-    fn new(spot: Arc<WaitSpot>) -> Self {
+    fn new(status: Arc<LaneStatus>, vms: Vms) -> Self {
         Self {
             runs: HashMap::new(),
             turns: TurnQueue::default(),
             handles_since: None,
-            vms: Vms::default(),
-            wakes: Rc::new(WakeQueue::of(spot)),
+            vms,
+            wakes: Rc::new(WakeQueue::of(Arc::clone(&status.spot))),
+            status,
         }
     }
 
@@ -141,6 +198,7 @@ impl LaneWorker {
                     error.put(table.and_then(|table| instance.vm.place(Some(table))));
                     self.end(&mut instance, Err(error));
                 }
+                self.status.remove_run();
             }
             LaneCommand::Forget { owner, script } => {
                 self.vms.forget(owner, script);
@@ -155,7 +213,7 @@ impl LaneWorker {
 
     /// Finds a VM for the run and runs it until it waits. If there is no memory for a VM it fails as `lost`.
     fn start(&mut self, speaker: RunSender, flat: FlatValue) {
-        let (id, taker) = (speaker.start().id, taker_of(speaker.start()));
+        let (id, taker) = (speaker.start().id, TurnTaker::of(speaker.start()));
         flat.fetch();
         let run = Rc::new(ScriptRun::new(speaker, Rc::clone(&self.wakes)));
         // The stop may have come before the run.
@@ -280,18 +338,21 @@ mod turn_tests;
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use futures_util::FutureExt;
 
     use super::*;
+    use crate::lanes::inbox::inbox;
     use crate::run::run_channel::{CANCELLED, LaneMessage, RunStart, line};
-    use crate::waiting::spin_wait::SpinWaiter;
+    use crate::waiting::spin_wait::{SpinWaiter, WaitSpot};
     use crate::{Libraries, Script, ScriptLimits};
 
     #[test]
     fn a_run_that_shall_stop_before_it_comes_does_not_begin() -> Result<(), ScriptError> {
         let script = Script::compile("late", "function invoke(ctx) ctx.sleep(9) end", Libraries::new())?;
         let spot = WaitSpot::default();
-        let mut lane = LaneWorker::new(Arc::default());
+        let mut lane = LaneWorker::new(Arc::default(), Vms::default());
         let (speaker, mut listener) = line(RunStart {
             id: 7,
             script: script.compiled,
@@ -308,5 +369,17 @@ mod tests {
         };
         assert_eq!(error.reason, Reason::Cancelled);
         Ok(())
+    }
+
+    #[test]
+    fn an_additional_lane_that_is_idle_ends_when_no_run_can_reach_it() {
+        let (_inbox, told) = inbox();
+        let asked = AtomicUsize::new(0);
+        let retirement = Retirement {
+            idle: Duration::ZERO,
+            // A run came just before the first time.
+            may_end: Box::new(move || asked.fetch_add(1, Ordering::Relaxed) > 0),
+        };
+        run(&told, Arc::default(), Some(&retirement));
     }
 }

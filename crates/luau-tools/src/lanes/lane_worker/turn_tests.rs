@@ -10,7 +10,7 @@ use super::*;
 use crate::cost_tests::table::COSTS;
 use crate::limits::LimitExceeded;
 use crate::run::run_channel::{LaneMessage, RunReceiver, RunStart, line};
-use crate::waiting::spin_wait::SpinWaiter;
+use crate::waiting::spin_wait::{SpinWaiter, WaitSpot};
 use crate::{Libraries, Script, ScriptLimits};
 
 const HOSTILE: u64 = 1;
@@ -129,7 +129,7 @@ fn patient(person: Option<u64>) -> ScriptLimits {
 impl Held {
     /// The neighbour has begun, and then each of the hostile scripts.
     fn with(person: Option<u64>, hostile: &[(&str, ScriptLimits)]) -> Result<Self, ScriptError> {
-        let mut lane = LaneWorker::new(Arc::default());
+        let mut lane = LaneWorker::new(Arc::default(), Vms::default());
         let waits = "while true do ctx.sleep(1) end";
         let neighbour = start(&mut lane, NEIGHBOUR, waits, ScriptLimits { person, ..limits() })?;
         let hostile = (HOSTILE..).zip(hostile);
