@@ -272,6 +272,10 @@ fn a_folder_only_lowers_the_limits_of_a_sandbox() {
             let sandbox = loaded.settings.sandbox;
             let found = (sandbox.memory_bytes.map(|bytes| bytes >> 20), sandbox.processes);
             assert_eq!(found, (mebibytes, processes), "{user}{folder}trusted: {trusted}");
+            let is_of_folder = sandbox
+                .limits_from
+                .is_some_and(|file| file.ends_with("config.yaml"));
+            assert_eq!(is_of_folder, !folder.is_empty(), "{user}{folder}");
         }
     }
     let said = Desk::new().user("sandbox: {memory: 1}\n").said().join("\n");

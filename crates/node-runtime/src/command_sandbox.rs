@@ -63,6 +63,7 @@ pub fn command_sandbox(settings: &Settings, mode: SandboxMode) -> SandboxLaunche
         hosts: sandbox.hosts.clone(),
         memory_bytes: sandbox.memory_bytes,
         tasks: sandbox.processes,
+        limits_from: sandbox.limits_from.clone(),
         best_effort: sandbox.best_effort,
     };
     SandboxLauncher::of_this_program(mode, profile)

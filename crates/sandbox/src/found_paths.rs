@@ -102,7 +102,7 @@ impl FoundPaths {
 }
 
 /// Returns whether the path is one of the directories or below one.
-fn lies_in(path: &Path, directories: &[PathBuf]) -> bool {
+pub(crate) fn lies_in(path: &Path, directories: &[PathBuf]) -> bool {
     directories.iter().any(|directory| path.starts_with(directory))
 }
 

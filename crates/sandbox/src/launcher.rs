@@ -163,7 +163,10 @@ impl SandboxLauncher {
             && !profile.best_effort
             && let Err(why) = self.limits_support()
         {
-            return Err(SandboxError::Limits { why });
+            return Err(SandboxError::Limits {
+                why,
+                from: profile.limits_from.clone(),
+            });
         }
         Ok(step)
     }
@@ -218,9 +221,12 @@ impl SandboxLauncher {
         if self.step_in(place.workspace)? == SandboxStep::None {
             return Ok(None);
         }
-        self.inner.profile.make_caches(&self.inner.first_use);
+        self.inner.profile.make_missing(&self.inner.first_use);
         let policy = self.policy(place)?;
         occupy(&policy.paths.temporary)?;
+        if policy.step == SandboxStep::Namespace && !policy.paths.private.is_empty() {
+            occupy(&policy.paths.layers())?;
+        }
         let mut arguments: Vec<OsString> = vec![HELPER.into(), RUN.into(), policy.to_argument()?.into()];
         arguments.push(program.into());
         arguments.extend(words.iter().map(|word| (*word).to_owned()));

@@ -13,6 +13,7 @@ mod caches;
 mod command_place;
 mod diagnosis;
 mod found_paths;
+mod git_settings;
 #[cfg(unix)]
 mod held_process;
 mod helper;
@@ -32,11 +33,12 @@ mod proxy_listener;
 mod refusal;
 mod repository;
 mod repository_around;
+mod secrets;
 mod step;
 mod temporary;
 mod tool_settings;
 
-pub use caches::caches_in_variables;
+pub use caches::{NamedCaches, OWN_CACHES, caches_in_variables};
 pub use command_place::CommandPlace;
 pub use diagnosis::{SandboxFinding, diagnose};
 #[cfg(unix)]

@@ -53,10 +53,11 @@ impl SandboxPolicy {
         let is_namespace = self.step == SandboxStep::Namespace;
         let is_own = is_below(&self.paths.write) || path.starts_with(&self.paths.temporary);
         let is_protected = is_namespace && is_below(&self.paths.protected);
-        if is_own && !is_protected {
+        let is_private = is_below(&self.paths.private);
+        if (is_own && !is_protected) || (is_private && is_namespace) {
             return Some(true);
         }
-        if access == PathAccess::Read && (is_own || is_below(&self.paths.read)) {
+        if access == PathAccess::Read && (is_own || is_private || is_below(&self.paths.read)) {
             return Some(true);
         }
         let has_own = path.starts_with("/dev") || (is_namespace && path.starts_with("/tmp"));

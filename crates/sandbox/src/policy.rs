@@ -35,6 +35,16 @@ pub struct SandboxPaths {
     pub write: Vec<PathBuf>,
     /// Below a directory that may be written, and read-only all the same. Only `namespace` can.
     pub protected: Vec<PathBuf>,
+    /// Those of them that are directories of hooks, which are made if they are missing.
+    #[serde(default)]
+    pub hooks: Vec<PathBuf>,
+    /// May be read, and written into a layer that only the commands of this session have. Only `namespace`
+    /// can; elsewhere they may be read.
+    #[serde(default)]
+    pub private: Vec<PathBuf>,
+    /// Files of settings, read without the lines that hold credentials. Only `namespace` can.
+    #[serde(default)]
+    pub redacted: Vec<PathBuf>,
     /// Never reached, even below the others.
     pub hidden: Vec<PathBuf>,
     /// Symbolic links on the way to the others.
@@ -71,6 +81,18 @@ pub struct SandboxLimits {
     /// Its processes and threads, held by a control group, which holds root as well.
     #[serde(default)]
     pub tasks: Option<u64>,
+    /// The file of a folder that asks for these two; `None` if it is the person who does.
+    #[serde(default)]
+    pub from: Option<PathBuf>,
+}
+
+impl SandboxPaths {
+    /// The directory with the layers of `private`, beside that for temporary files; no command sees it.
+    pub(crate) fn layers(&self) -> PathBuf {
+        let mut name = std::ffi::OsString::from("layers-");
+        name.push(self.temporary.file_name().unwrap_or_default());
+        self.temporary.with_file_name(name)
+    }
 }
 
 impl SandboxLimits {
@@ -89,6 +111,7 @@ impl Default for SandboxLimits {
             core_bytes: Some(0),
             memory_bytes: None,
             tasks: None,
+            from: None,
         }
     }
 }

@@ -1,13 +1,13 @@
-//! The files that everyday work needs: the system, toolchains and their caches; and the files that no command
-//! may reach, wherever they are.
+//! The files that everyday work needs: the system, toolchains and their caches.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::caches::FirstUse;
-use crate::found_paths::FoundPaths;
+use crate::caches::{CACHES, FirstUse, NamedCaches, PRIVATE_CACHES};
+use crate::found_paths::{FoundPaths, lies_in};
 use crate::repository::repository;
 use crate::repository_around::repository_around;
+use crate::secrets::{hidden, redacted};
 use crate::tool_settings::{TOOL_SETTINGS, has_no_password};
 use crate::{
     HostPattern, SandboxError, SandboxLimits, SandboxNetwork, SandboxPaths, SandboxPolicy, SandboxStep,
@@ -36,26 +36,6 @@ const SYSTEM: &[&str] = &[
     "/var/lib/dpkg",
     "/var/lib/pacman",
     "/var/lib/rpm",
-];
-
-/// Never reached.
-const SYSTEM_SECRETS: &[&str] = &[
-    "/etc/NetworkManager/system-connections",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/krb5.keytab",
-    "/etc/letsencrypt",
-    "/etc/openvpn",
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/ssh/ssh_host_dsa_key",
-    "/etc/ssh/ssh_host_ecdsa_key",
-    "/etc/ssh/ssh_host_ed25519_key",
-    "/etc/ssh/ssh_host_rsa_key",
-    "/etc/ssl/private",
-    "/etc/sudoers",
-    "/etc/sudoers.d",
-    "/etc/wireguard",
 ];
 
 /// Below the home directory: read and executed.
@@ -96,77 +76,6 @@ const TOOLCHAINS: &[&str] = &[
     "miniconda3",
 ];
 
-/// Below the home directory: caches that toolchains write.
-pub(crate) const CACHES: &[&str] = &[
-    ".bun/install/cache",
-    ".cache/bazel",
-    ".cache/ccache",
-    ".cache/composer",
-    ".cache/coursier",
-    ".cache/deno",
-    ".cache/fontconfig",
-    ".cache/go-build",
-    ".cache/node-gyp",
-    ".cache/pip",
-    ".cache/pnpm",
-    ".cache/pre-commit",
-    ".cache/sccache",
-    ".cache/typescript",
-    ".cache/uv",
-    ".cache/yarn",
-    ".cargo/.global-cache",
-    ".cargo/.package-cache",
-    ".cargo/.package-cache-mutate",
-    ".cargo/git",
-    ".cargo/registry",
-    ".ccache",
-    ".gradle/caches",
-    ".ivy2/cache",
-    ".local/share/pnpm/store",
-    ".m2/repository",
-    ".npm",
-    ".nuget/packages",
-    ".pnpm-store",
-    ".pub-cache",
-    ".yarn/berry",
-    "go/pkg",
-];
-
-/// Below the home directory: never reached.
-const SECRETS: &[&str] = &[
-    ".aws",
-    ".azure",
-    ".bash_history",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".config/BraveSoftware",
-    ".config/chromium",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/git/credentials",
-    ".config/google-chrome",
-    ".config/op",
-    ".docker",
-    ".gem/credentials",
-    ".git-credentials",
-    ".gnupg",
-    ".gradle/gradle.properties",
-    ".kube",
-    ".local/share/keyrings",
-    ".m2/settings-security.xml",
-    ".m2/settings.xml",
-    ".mozilla",
-    ".netrc",
-    ".node_repl_history",
-    ".password-store",
-    ".pypirc",
-    ".python_history",
-    ".ssh",
-    ".terraform.d",
-    ".vault-token",
-    ".zsh_history",
-];
-
 /// Variables through which a command would reach a daemon that acts for the person.
 const DAEMONS: &[&str] = &[
     "DBUS_SESSION_BUS_ADDRESS",
@@ -199,7 +108,7 @@ pub struct SandboxProfile {
     /// The directories in which programs are looked up: they can be read, and `../lib` beside each.
     pub program_directories: Vec<PathBuf>,
     /// Caches at unusual places: see [`caches_in_variables`](crate::caches_in_variables).
-    pub caches: Vec<PathBuf>,
+    pub caches: NamedCaches,
     /// More files and directories that can be read.
     pub read: Vec<PathBuf>,
     /// More files and directories that can be written.
@@ -218,6 +127,8 @@ pub struct SandboxProfile {
     pub memory_bytes: Option<u64>,
     /// The processes and threads of a command and all that it starts.
     pub tasks: Option<u64>,
+    /// The file of a folder that asks for these limits; `None` if it is the person who does.
+    pub limits_from: Option<PathBuf>,
     /// Whether commands run although parts of a step do not work.
     pub best_effort: bool,
 }
@@ -245,15 +156,26 @@ impl SandboxProfile {
         }
         let mut found = FoundPaths::default();
         let (readable, secret) = tool_settings(home.as_deref());
-        let hidden = found.all([self.hidden(home.as_deref()), secret].concat(), &[], &[]);
+        let (home_path, cargo) = (home.as_deref(), self.cargo_home.as_deref());
+        let secrets = [hidden(home_path, cargo), secret, self.hidden.clone()].concat();
+        let mut hidden = found.all(secrets, &[], &[]);
+        let mut redacted = found.all(redacted(home_path, cargo), &[], &[]);
         let protected = [repository.protected, vec![workspace.join(".agentx")]].concat();
-        let (programs, ways) = self.programs_in(&workspace, &protected);
+        let protected = [self.programs_in(&workspace, &protected), protected].concat();
         let mut places = vec![workspace.clone()];
         places.extend(repository.write);
+        let ways = ways(&protected, &places);
         places.extend(ways);
         let mut write = found.all_writable(self.write(home.as_deref()), &places);
         write.extend(places);
+        let mut private = found.all(self.private(home.as_deref()), &write, &write);
+        private.retain(|path| !write.contains(path));
         let chosen = found.all(self.read.clone(), &write, &write);
+        // Files of the work, and those that the person lets in, are shown whole.
+        redacted.retain(|path| !lies_in(path, &write) && !chosen.contains(path));
+        if step == SandboxStep::Landlock {
+            hidden.append(&mut redacted);
+        }
         let read = [readable, self.read(home.as_deref())].concat();
         let mut read = found.all(read, &write, &write);
         let holds_home = |path: &Path| home.as_ref().is_some_and(|home| home.starts_with(path));
@@ -262,11 +184,15 @@ impl SandboxProfile {
         if step == SandboxStep::Namespace {
             read.extend(repository_around(&workspace, home.as_deref()));
         }
+        write.extend(self.ways_to_programs(&write, &workspace));
         let may = |path: &PathBuf| !hidden.contains(path);
         let paths = SandboxPaths {
             read: outermost(read.into_iter().filter(may).collect()),
             write,
-            protected: [protected, programs].concat(),
+            protected,
+            hooks: repository.hooks,
+            private,
+            redacted,
             hidden,
             links: found.links,
             temporary,
@@ -283,10 +209,9 @@ impl SandboxProfile {
         policy.check().map(|()| policy)
     }
 
-    /// Returns the files of `programs` in a workspace, and the directories on the way to them: one that is
-    /// bound cannot be renamed to make room for another one. A link is neither, and what is in one of the
+    /// Returns the files of `programs` in a workspace. A link is none of them, and what is in one of the
     /// `protected` places needs nothing.
-    fn programs_in(&self, workspace: &Path, protected: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    fn programs_in(&self, workspace: &Path, protected: &[PathBuf]) -> Vec<PathBuf> {
         const MOST: usize = 64;
         let is_real = |path: &&PathBuf| {
             let real = fs::canonicalize(path);
@@ -294,15 +219,7 @@ impl SandboxProfile {
             let is_here = path.starts_with(workspace) && !is_protected;
             is_here && path.is_file() && real.is_ok_and(|real| real == **path)
         };
-        let programs: Vec<PathBuf> = self.programs.iter().filter(is_real).take(MOST).cloned().collect();
-        let above = |path: &PathBuf| {
-            let between = path.ancestors().skip(1).take_while(|above| *above != workspace);
-            between.map(Path::to_owned).collect::<Vec<_>>()
-        };
-        let mut ways: Vec<PathBuf> = programs.iter().flat_map(above).collect();
-        ways.sort();
-        ways.dedup();
-        (programs, ways)
+        self.programs.iter().filter(is_real).take(MOST).cloned().collect()
     }
 
     /// The limits of a command.
@@ -317,6 +234,7 @@ impl SandboxProfile {
             processes,
             memory_bytes: self.memory_bytes,
             tasks: self.tasks,
+            from: self.limits_from.clone(),
             ..usual
         }
     }
@@ -331,11 +249,41 @@ impl SandboxProfile {
     }
 
     /// Makes the caches that the programs of this person make at their first use, so that commands can write
-    /// them.
-    pub(crate) fn make_caches(&self, first_use: &FirstUse) {
+    /// them; and the directories of `PATH` that commands could make otherwise.
+    pub(crate) fn make_missing(&self, first_use: &FirstUse) {
         if let Some(home) = &self.home {
             first_use.make_caches(home, self.cargo_home.as_deref(), &self.program_directories);
         }
+        let writable = self.write(self.home.as_deref());
+        let is_missing = |path: &&PathBuf| path.is_absolute() && fs::symlink_metadata(path).is_err();
+        for directory in self.program_directories.iter().filter(is_missing) {
+            let above = writable.iter().find(|above| directory.starts_with(above));
+            let real = directory.ancestors().find_map(|path| fs::canonicalize(path).ok());
+            let real_above = above.and_then(|above| fs::canonicalize(above).ok());
+            // A command may have put a link on the way.
+            if let (Some(real), Some(above)) = (real, real_above)
+                && real.starts_with(above)
+            {
+                // Where nothing can be made, no command can either.
+                let _ = fs::create_dir_all(directory);
+            }
+        }
+    }
+
+    /// The directories between a place outside of the workspace that commands write, and a directory of
+    /// programs in it. A directory that is bound cannot be renamed to make room for another one.
+    fn ways_to_programs(&self, write: &[PathBuf], workspace: &Path) -> Vec<PathBuf> {
+        let outside: Vec<PathBuf> = write
+            .iter()
+            .filter(|path| !path.starts_with(workspace))
+            .cloned()
+            .collect();
+        let real = self
+            .program_directories
+            .iter()
+            .filter_map(|path| fs::canonicalize(path).ok());
+        let programs: Vec<PathBuf> = real.filter(|path| !path.starts_with(workspace)).collect();
+        ways(&programs, &outside)
     }
 
     fn read(&self, home: Option<&Path>) -> Vec<PathBuf> {
@@ -360,21 +308,30 @@ impl SandboxProfile {
         if let Some(cargo) = &self.cargo_home {
             write.extend(of_cargo.clone().map(|name| cargo.join(name)));
         }
-        write.extend(self.caches.iter().chain(&self.write).cloned());
+        write.extend(self.caches.shared.iter().chain(&self.write).cloned());
         write
     }
 
-    fn hidden(&self, home: Option<&Path>) -> Vec<PathBuf> {
-        let mut hidden: Vec<PathBuf> = SYSTEM_SECRETS.iter().map(PathBuf::from).collect();
-        if let Some(home) = home {
-            hidden.extend(SECRETS.iter().map(|name| home.join(name)));
-        }
-        if let Some(cargo) = &self.cargo_home {
-            hidden.extend(["credentials", "credentials.toml"].map(|name| cargo.join(name)));
-        }
-        hidden.extend(self.hidden.iter().cloned());
-        hidden
+    fn private(&self, home: Option<&Path>) -> Vec<PathBuf> {
+        let of_home = home
+            .into_iter()
+            .flat_map(|home| PRIVATE_CACHES.iter().map(|name| home.join(name)));
+        of_home.chain(self.caches.private.iter().cloned()).collect()
     }
+}
+
+/// Returns the directories between each of the paths and the next one of the places around it: one that is
+/// bound cannot be renamed to make room for another one.
+fn ways(paths: &[PathBuf], places: &[PathBuf]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for path in paths.iter().filter(|path| lies_in(path, places)) {
+        let above = path.ancestors().skip(1);
+        let between = above.take_while(|above| !places.iter().any(|place| place == above));
+        found.extend(between.filter(|way| !way.is_symlink()).map(Path::to_owned));
+    }
+    found.sort();
+    found.dedup();
+    found
 }
 
 /// The settings of package managers in this home directory: those that may be read, and all others.
@@ -397,7 +354,13 @@ mod tests {
     use super::*;
 
     fn made(home: &Path) -> SandboxProfile {
-        for name in [".cargo/registry", ".ssh", ".npm", "work/.git/hooks", "own-data"] {
+        for name in [
+            ".cargo/registry",
+            ".ssh",
+            ".npm/_cacache",
+            "work/.git/hooks",
+            "own-data",
+        ] {
             fs::create_dir_all(home.join(name)).unwrap();
         }
         fs::write(home.join(".npmrc"), "fund=false\n").unwrap();
@@ -425,7 +388,7 @@ mod tests {
             protected,
             ..
         } = &policy.paths;
-        for name in ["work", ".npm", ".cargo/registry", "work/.git"] {
+        for name in ["work", ".npm/_cacache", ".cargo/registry", "work/.git"] {
             assert!(write.contains(&home.join(name)), "{name}");
         }
         assert!(read.contains(&home.join(".cargo")) && read.contains(&"/usr".into()));
@@ -448,6 +411,29 @@ mod tests {
                 .policy(SandboxStep::Landlock, &home.join("gone"), "/tmp/a/b".into())
                 .is_err()
         );
+    }
+
+    #[test]
+    fn settings_in_the_workspace_or_let_in_are_shown_whole() {
+        let home = tempfile::tempdir().unwrap();
+        let home = fs::canonicalize(home.path()).unwrap();
+        let profile = made(&home);
+        let settings = "[url \"https://ada:made-up@localhost/\"]\n";
+        let redacted = |profile: &SandboxProfile| {
+            let policy = profile.policy(SandboxStep::Namespace, &home.join("work"), "/tmp/a/b".into());
+            policy.unwrap().paths.redacted
+        };
+        let own = home.join(".gitconfig");
+        fs::write(&own, settings).unwrap();
+        assert_eq!(redacted(&profile), std::slice::from_ref(&own));
+        let let_in = SandboxProfile {
+            read: vec![own.clone()],
+            ..profile.clone()
+        };
+        assert!(redacted(&let_in).is_empty());
+        fs::rename(&own, home.join("work/gitconfig")).unwrap();
+        std::os::unix::fs::symlink("work/gitconfig", &own).unwrap();
+        assert!(redacted(&profile).is_empty(), "it is a file of the work");
     }
 
     #[test]
@@ -513,7 +499,7 @@ mod tests {
 
     #[test]
     fn lists_are_sorted_so_that_each_entry_is_found() {
-        for list in [SYSTEM, SYSTEM_SECRETS, TOOLCHAINS, CACHES, SECRETS, DAEMONS] {
+        for list in [SYSTEM, TOOLCHAINS, DAEMONS] {
             assert!(list.is_sorted());
         }
     }

@@ -62,6 +62,11 @@ const PROMISES: &[Promise] = &[
         MOUNTS,
     ),
     promise(
+        "read a credential in settings that builds need (`~/.gitconfig`, Cargo's `config.toml`)",
+        LANDLOCK,
+        MOUNTS,
+    ),
+    promise(
         "see that a file is there, or change its mode, owner or times",
         None,
         MOUNTS,
@@ -81,7 +86,26 @@ const PROMISES: &[Promise] = &[
         Some("paths are not followed through it"),
         Some("paths are not followed through it"),
     ),
-    promise("poison a toolchain's cache, which other projects use", None, None),
+    promise(
+        "leave an unfinished rebase or bisect whose next step runs a command",
+        None,
+        None,
+    ),
+    promise(
+        "change a cache whose files run elsewhere as they are (`npx`, uv, pnpm, Bun, Deno, pre-commit, pub)",
+        LANDLOCK,
+        Some("layer of the session"),
+    ),
+    promise(
+        "poison a cache from which other projects compile, install or load plugins",
+        None,
+        None,
+    ),
+    promise(
+        "make a directory of `PATH` that is missing, in a place outside of the workspace",
+        None,
+        MOUNTS,
+    ),
     promise(
         "see the command lines of other processes",
         None,
@@ -103,6 +127,7 @@ const PROMISES: &[Promise] = &[
         FILTER,
         Some("net namespace"),
     ),
+    promise("reach servers of this machine, with a network", None, None),
     promise(
         "send what it may read to another machine, with a network",
         None,

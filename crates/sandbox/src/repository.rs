@@ -1,7 +1,12 @@
 //! The parts of a Git repository that a commit writes, and those that run by themselves later.
+//!
+//! What is protected is chosen by its place. A command must not decide that a directory no longer counts as a
+//! repository, for example by moving its `HEAD` away, and fill it for the day when it counts again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use crate::git_settings::{SettingsPlace, named_paths};
 
 /// The paths that the repository of a directory needs.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -10,6 +15,8 @@ pub(crate) struct RepositoryPaths {
     pub(crate) write: Vec<PathBuf>,
     /// Git reads there what to run.
     pub(crate) protected: Vec<PathBuf>,
+    /// Those of them that are directories of hooks and are made if they are missing.
+    pub(crate) hooks: Vec<PathBuf>,
     /// A file that sends Git elsewhere for its settings, where no Git puts one.
     pub(crate) planted: Option<PathBuf>,
 }
@@ -17,80 +24,238 @@ pub(crate) struct RepositoryPaths {
 /// Files in a repository's directory that tell Git what to run, or where its settings are.
 const RUNS: [&str; 4] = ["hooks", "config", "config.worktree", "commondir"];
 
+/// A further one, in a directory in which commands may write others.
+const ATTRIBUTES: &str = "info/attributes";
+
+/// Any of these makes a directory below `modules` a repository or what is left of one.
+const MARKS: [&str; 7] = [
+    "HEAD",
+    "objects",
+    "refs",
+    "hooks",
+    "config",
+    "config.worktree",
+    "commondir",
+];
+
+/// Directories of a repository in which no repositories are.
+const CONTENT: [&str; 8] = [
+    "branches", "hooks", "info", "lfs", "logs", "objects", "refs", "rr-cache",
+];
+
 /// Directories of a repository with further ones, of worktrees and submodules.
 const FURTHER: [&str; 2] = ["worktrees", "modules"];
 
-/// The maximum number of directories to search.
+/// The maximum number of directories to search. If there are more, commands change none of them.
 const MOST_FURTHER: usize = 1000;
 
 /// The content that makes Git take its settings from the directory itself, as without the file.
 const ITSELF: &str = ".";
 
+/// The place of a search: the directory in which commands work, and the home directory of the person.
+#[derive(Clone, Copy)]
+struct Around<'a> {
+    workspace: &'a Path,
+    home: Option<&'a Path>,
+}
+
 /// Returns the repository that contains `directory`, which has no symbolic links. Does not search above
 /// `home`.
 ///
-/// Does not trust the directory's contents: it ignores a `.git` that is a link, and one that points elsewhere
-/// counts only if its target is a repository that points back.
+/// Does not trust the directory's contents: a `.git` that is a link or points elsewhere opens nothing outside
+/// of `directory`, except a worktree's if its repository points back.
 pub(crate) fn repository(directory: &Path, home: Option<&Path>) -> RepositoryPaths {
     let is_below =
         |above: &&Path| home.is_none_or(|home| !home.starts_with(above)) && *above != Path::new("/");
+    let around = Around {
+        workspace: directory,
+        home,
+    };
     for above in directory.ancestors().take_while(is_below) {
         let git = above.join(".git");
         let Ok(about) = fs::symlink_metadata(&git) else {
             continue;
         };
         if about.is_dir() {
-            return of_directory(git);
+            return of_directory(git, above, around);
         }
-        if about.is_file() {
-            return of_worktree(&git).unwrap_or_default();
+        if about.is_file()
+            && let Some(found) = of_worktree(&git, above, around)
+        {
+            return found;
         }
-        return RepositoryPaths::default();
+        return of_pointer(git, above, around);
     }
     RepositoryPaths::default()
 }
 
-fn of_directory(git: PathBuf) -> RepositoryPaths {
+/// The repository to which a `.git` leads that is a link or a file: its files are protected where they are,
+/// if commands may write there, and nobody puts another one in its place.
+fn of_pointer(git: PathBuf, tree: &Path, around: Around<'_>) -> RepositoryPaths {
+    let real = fs::canonicalize(&git).ok().filter(|real| real.is_dir());
+    let real = real.or_else(|| named_directory(&git)).map(common_directory);
+    let is_inside = |path: &PathBuf| path.starts_with(around.workspace);
+    let mut paths = match real.filter(is_inside) {
+        Some(real) => of_directory(real, tree, around),
+        None => RepositoryPaths::default(),
+    };
+    paths.protected.extend(Some(git).filter(is_inside));
+    paths
+}
+
+/// The directory of the repository of which a directory of `worktrees` is a part; any other one itself.
+fn common_directory(real: PathBuf) -> PathBuf {
+    let above = real.parent().filter(|above| above.ends_with("worktrees"));
+    above
+        .and_then(Path::parent)
+        .map_or_else(|| real.clone(), Path::to_owned)
+}
+
+fn of_directory(git: PathBuf, tree: &Path, around: Around<'_>) -> RepositoryPaths {
     let pointer = git.join("commondir");
     let points = fs::read_to_string(&pointer).is_ok_and(|text| text.trim_end() != ITSELF);
     let planted = (points || pointer.is_symlink()).then_some(pointer);
+    let mut further = Further::default();
+    further.search(&git);
+    let mut protected: Vec<PathBuf> = RUNS
+        .iter()
+        .chain(&[ATTRIBUTES])
+        .map(|name| git.join(name))
+        .collect();
+    if further.write.len() > MOST_FURTHER {
+        protected.extend(FURTHER.map(|name| git.join(name)));
+        further = Further::default();
+    }
+    for path in &further.repositories {
+        protected.extend(RUNS.map(|name| path.join(name)));
+    }
+    for path in &further.modules {
+        protected.push(path.join(ATTRIBUTES));
+    }
+    let is_inside = |path: &PathBuf| path.starts_with(around.workspace) || path.starts_with(&git);
+    // A link is protected as what it is, and so is what it leads to.
+    let targets = protected.iter().filter(|path| path.is_symlink());
+    let targets: Vec<PathBuf> = targets.filter_map(|path| fs::canonicalize(path).ok()).collect();
+    let named = named_paths(
+        settings_of(&protected, around),
+        &SettingsPlace {
+            tree,
+            home: around.home,
+        },
+    );
+    let may_be_protected = |path: &PathBuf| is_inside(path) && *path != git && !tree.starts_with(path);
+    protected.extend(targets.into_iter().chain(named.included).filter(may_be_protected));
+    let hooks: Vec<PathBuf> = named.hooks.into_iter().filter(may_be_protected).collect();
+    protected.extend(hooks.iter().cloned());
+    protected.sort();
+    protected.dedup();
     // A directory that is bound cannot be renamed to make room for another one.
-    let mut write = vec![git.clone()];
-    write.extend(FURTHER.iter().flat_map(|name| directories(git.join(name))));
-    let is_repository = |path: &&PathBuf| **path == git || path.join("HEAD").is_file();
-    let repositories = write.iter().filter(is_repository);
-    let protected = repositories.flat_map(|path| RUNS.map(|name| path.join(name)));
+    let write = [vec![git], further.write].concat();
     RepositoryPaths {
-        protected: protected.collect(),
         write,
+        protected,
+        hooks,
         planted,
     }
 }
 
-/// The directory, and those below it down to repositories and their further ones; none that is a link.
-fn directories(top: PathBuf) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut open = vec![top];
-    while let Some(path) = open.pop() {
-        let is_directory = fs::symlink_metadata(&path).is_ok_and(|about| about.is_dir());
-        if !is_directory || found.len() == MOST_FURTHER {
-            continue;
+/// The files of settings that Git reads for a repository.
+fn settings_of(protected: &[PathBuf], around: Around<'_>) -> Vec<PathBuf> {
+    let of_repository = protected
+        .iter()
+        .filter(|path| path.ends_with("config") || path.ends_with("config.worktree"))
+        .cloned();
+    let of_person = [".gitconfig", ".config/git/config"];
+    let of_person = around
+        .home
+        .into_iter()
+        .flat_map(|home| of_person.map(|name| home.join(name)));
+    of_repository
+        .chain(of_person)
+        .chain(["/etc/gitconfig".into()])
+        .collect()
+}
+
+/// The directories below a repository in which those of worktrees and submodules are.
+#[derive(Default)]
+struct Further {
+    write: Vec<PathBuf>,
+    repositories: Vec<PathBuf>,
+    /// Those of `repositories` that are not of worktrees.
+    modules: Vec<PathBuf>,
+}
+
+impl Further {
+    /// Looks through the directories, until there are too many; follows no link.
+    fn search(&mut self, git: &Path) {
+        let mut open = vec![git.to_owned()];
+        while let Some(path) = open.pop() {
+            if self.write.len() > MOST_FURTHER {
+                return;
+            }
+            let worktrees = path.join("worktrees");
+            if is_directory(&worktrees) {
+                let each = directories(&worktrees);
+                self.repositories.extend(each.iter().cloned());
+                self.write.push(worktrees);
+                self.write.extend(each);
+            }
+            let modules = path.join("modules");
+            if is_directory(&modules) {
+                let each = directories(&modules);
+                self.write.push(modules);
+                each.into_iter().for_each(|path| self.module(path, &mut open));
+            }
         }
-        if path.join("HEAD").is_file() {
-            open.extend(FURTHER.map(|name| path.join(name)));
-        } else {
-            let entries = fs::read_dir(&path).into_iter().flatten().flatten();
-            open.extend(entries.map(|entry| entry.path()));
-        }
-        found.push(path);
     }
+
+    /// A directory below `modules`: a repository, or one with further directories, or both.
+    fn module(&mut self, top: PathBuf, open: &mut Vec<PathBuf>) {
+        let mut below = vec![top];
+        while let Some(path) = below.pop() {
+            if self.write.len() > MOST_FURTHER {
+                return;
+            }
+            let is_repository = MARKS
+                .iter()
+                .any(|name| fs::symlink_metadata(path.join(name)).is_ok());
+            let names: &[&str] = if is_repository { &CONTENT } else { &[] };
+            let is_further = |path: &PathBuf| {
+                let is = |names: &[&str]| names.iter().any(|name| path.ends_with(name));
+                let is_elsewhere = is_repository && is(&FURTHER);
+                !is_elsewhere && !is(names)
+            };
+            below.extend(directories(&path).into_iter().filter(is_further));
+            if is_repository {
+                self.repositories.push(path.clone());
+                self.modules.push(path.clone());
+                open.push(path.clone());
+            }
+            self.write.push(path);
+        }
+    }
+}
+
+/// Returns the directories in a directory, in the order of their names; none that is a link.
+fn directories(path: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let is_directory = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    let mut found: Vec<PathBuf> = entries.filter(is_directory).map(|entry| entry.path()).collect();
+    found.sort();
     found
+}
+
+fn is_directory(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|about| about.is_dir())
 }
 
 /// Returns what a file has to hold so that Git does as it does without it, if a command could make one that
 /// Git obeys. `None` for a path that nothing has to be at.
 #[cfg(target_os = "linux")]
 pub(crate) fn harmless_content(protected: &Path) -> Option<&'static str> {
+    if protected.ends_with(ATTRIBUTES) {
+        return Some("");
+    }
     match protected.file_name()?.to_str()? {
         "commondir" => Some(".\n"),
         "config.worktree" => Some(""),
@@ -98,15 +263,21 @@ pub(crate) fn harmless_content(protected: &Path) -> Option<&'static str> {
     }
 }
 
-/// The repository of a worktree: `.git` is a file that names a directory in it.
-fn of_worktree(git: &Path) -> Option<RepositoryPaths> {
+/// The directory that a file `.git` names.
+fn named_directory(git: &Path) -> Option<PathBuf> {
     const LONGEST: u64 = 4096;
-    if fs::metadata(git).ok()?.len() > LONGEST {
+    let about = fs::symlink_metadata(git).ok()?;
+    if !about.is_file() || about.len() > LONGEST {
         return None;
     }
     let text = fs::read_to_string(git).ok()?;
     let own = PathBuf::from(text.strip_prefix("gitdir:")?.trim());
-    let own = fs::canonicalize(git.parent()?.join(own)).ok()?;
+    fs::canonicalize(git.parent()?.join(own)).ok()
+}
+
+/// The repository of a worktree: `.git` is a file that names a directory in it.
+fn of_worktree(git: &Path, tree: &Path, around: Around<'_>) -> Option<RepositoryPaths> {
+    let own = named_directory(git)?;
     let back = fs::read_to_string(own.join("gitdir")).ok()?;
     if fs::canonicalize(back.trim()).ok()? != git {
         return None;
@@ -116,7 +287,7 @@ fn of_worktree(git: &Path) -> Option<RepositoryPaths> {
         .filter(|parent| parent.ends_with("worktrees"))?
         .parent()?;
     let is_repository = common.join("HEAD").is_file() && common.join("objects").is_dir();
-    let mut paths = is_repository.then(|| of_directory(common.to_owned()))?;
+    let mut paths = is_repository.then(|| of_directory(common.to_owned(), tree, around))?;
     paths.protected.push(git.to_owned());
     Some(paths)
 }
@@ -143,7 +314,8 @@ mod tests {
         fs::create_dir_all(root.join("side")).unwrap();
         let pointer = format!("gitdir: {}\n", git.join("worktrees/side").display());
         fs::write(root.join("side/.git"), pointer).unwrap();
-        assert_eq!(of("side"), RepositoryPaths::default(), "it does not point back");
+        assert!(of("side").write.is_empty(), "it does not point back");
+        assert_eq!(of("side").protected, [root.join("side/.git")]);
         let back = format!("{}\n", root.join("side/.git").display());
         fs::write(git.join("worktrees/side/gitdir"), back).unwrap();
         assert_eq!(of("side").write, written);
@@ -151,7 +323,8 @@ mod tests {
 
         fs::create_dir_all(root.join("planted")).unwrap();
         std::os::unix::fs::symlink(&git, root.join("planted/.git")).unwrap();
-        assert_eq!(of("planted"), RepositoryPaths::default(), "a link");
+        assert!(of("planted").write.is_empty(), "a link");
+        assert_eq!(of("planted").protected, [root.join("planted/.git")]);
         assert_eq!(
             repository(&root.join("main/src"), Some(&root.join("main"))),
             RepositoryPaths::default()

@@ -139,22 +139,22 @@ mod tests {
         }
         let home = Some(root.join("main"));
         let found = repository_around(&root.join("main/src"), home.as_deref());
-        assert_eq!(found, [PathBuf::new(); 0], "a repository of the home directory");
+        assert!(found.is_empty(), "a repository of the home directory");
     }
 
     #[test]
     fn what_a_command_can_make_opens_nothing() {
         let (_place, root) = made();
         let of = |name: &str| repository_around(&root.join(name), None);
-        assert_eq!(of("planted"), [PathBuf::new(); 0], "a worktree of another place");
+        assert!(of("planted").is_empty(), "a worktree of another place");
         for pointer in ["../main/.git/modules/lib", "../main/.git", "../home"] {
             fs::write(root.join("planted/.git"), format!("gitdir: {pointer}\n")).unwrap();
-            assert_eq!(of("planted"), [PathBuf::new(); 0], "{pointer}");
+            assert!(of("planted").is_empty(), "{pointer}");
         }
         fs::remove_file(root.join("planted/.git")).unwrap();
         std::os::unix::fs::symlink(root.join("main/.git"), root.join("planted/.git")).unwrap();
-        assert_eq!(of("planted"), [PathBuf::new(); 0], "a link");
+        assert!(of("planted").is_empty(), "a link");
         fs::remove_file(root.join("main/.git/HEAD")).unwrap();
-        assert_eq!(of("main/src"), [PathBuf::new(); 0], "no repository");
+        assert!(of("main/src").is_empty(), "no repository");
     }
 }

@@ -1,5 +1,7 @@
 //! The steps of the ladder, the setting that chooses one, and why one does not work.
 
+use std::path::{Path, PathBuf};
+
 use serde::{Deserialize, Serialize};
 
 /// The kind of sandbox for a command. Later steps promise more.
@@ -83,12 +85,12 @@ pub enum SandboxError {
         why: String,
     },
     /// A limit that the settings ask for cannot be held.
-    #[error(
-        "commands cannot be held to `sandbox.memory` or `sandbox.processes` here: {why}. Remove these settings, or set `sandbox.best_effort: true` to run without these limits"
-    )]
+    #[error("commands cannot be held to `sandbox.memory` or `sandbox.processes` here: {why}. {}", way_without_limits(.from.as_deref()))]
     Limits {
         /// The cause.
         why: String,
+        /// The file of a folder that asks for the limits, if it is not the person who does.
+        from: Option<PathBuf>,
     },
     /// The directory that may be written holds something that may not be reached, and the step cannot part
     /// them.
@@ -128,6 +130,20 @@ pub enum SandboxError {
     },
 }
 
+/// Says how commands run without limits that cannot be held. For those of a folder nobody has to weaken their
+/// own settings.
+fn way_without_limits(from: Option<&Path>) -> String {
+    match from {
+        Some(file) => format!(
+            "This folder asks for them, in {}: remove `sandbox.memory` and `sandbox.processes` there to run its commands without these limits",
+            file.display()
+        ),
+        None => {
+            "Remove these settings, or set `sandbox.best_effort: true` to run without these limits".into()
+        }
+    }
+}
+
 impl SandboxError {
     /// The failure of an attempt.
     #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -139,7 +155,7 @@ impl SandboxError {
     }
 
     /// The failure of a path.
-    pub(crate) fn path(path: &std::path::Path, why: impl std::fmt::Display) -> Self {
+    pub(crate) fn path(path: &Path, why: impl std::fmt::Display) -> Self {
         Self::Path {
             path: path.display().to_string(),
             why: why.to_string(),

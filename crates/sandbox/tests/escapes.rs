@@ -161,6 +161,16 @@ const PATHS: &[Attempt] = &[
         &[Bare, Landlock, Namespace],
     ),
     attempt(
+        "an unfinished rebase with a command",
+        "mkdir .git/rebase-merge && echo 'exec evil' > .git/rebase-merge/git-rebase-todo",
+        &[Bare, Landlock, Namespace],
+    ),
+    attempt(
+        "a cache from which others compile",
+        "mkdir -p $HOME/.cargo/registry/src && touch $HOME/.cargo/registry/src/lib.rs",
+        &[Bare, Landlock, Namespace],
+    ),
+    attempt(
         "a repository in the place of another",
         "mv .git .g && mv .g .git",
         BARE_AND_LANDLOCK,
@@ -255,7 +265,7 @@ const SOCKETS: &[Attempt] = &[
     ),
 ];
 
-/// With a network, what else listens on this machine is still out of reach.
+/// With a network, only servers of this machine are in reach of what listens here.
 const SOCKETS_WITH_NETWORK: &[Attempt] = &[
     attempt(
         "a daemon at a path",
@@ -268,6 +278,11 @@ const SOCKETS_WITH_NETWORK: &[Attempt] = &[
         BARE,
     ),
     attempt("raw packets", "py 's(17, 3)'", AS_ROOT),
+    attempt(
+        "a server of this machine",
+        "py 's(2, 1).connect((\"127.0.0.1\", PORT))'",
+        &[Bare, Landlock, Namespace],
+    ),
 ];
 
 /// Mounts, devices, privileges, the kernel. None is tried without a sandbox. Numbers of system calls are

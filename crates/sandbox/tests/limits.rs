@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use agentx_sandbox::{SandboxLauncher, SandboxMode, SandboxProfile};
+use agentx_sandbox::{SandboxLauncher, SandboxMode, SandboxProfile, SandboxStep};
 
 use crate::held::{HELD, World, said, steps};
 
@@ -32,6 +32,35 @@ fn a_command_is_held_to_its_limits_or_does_not_run() {
             assert!(!within.contains(got_through), "{step} {line}: {within}");
             let refused = within.contains("cannot be held to `sandbox.memory` or `sandbox.processes`");
             assert_eq!(refused, support.is_err(), "{step} {line}: {within}");
+        }
+    }
+}
+
+/// The error advises by the origin of a setting: nobody weakens their own settings for a folder's.
+#[test]
+fn limits_of_a_folder_are_named_with_their_file() {
+    let gone = Path::new("/made-up/helper");
+    for (from, said, not) in [
+        (
+            Some("/made-up/.agentx/config.yaml".into()),
+            "in /made-up/.agentx/config.yaml",
+            "best_effort",
+        ),
+        (None, "best_effort", "This folder"),
+    ] {
+        let profile = SandboxProfile {
+            memory_bytes: Some(16 << 20),
+            limits_from: from,
+            ..SandboxProfile::default()
+        };
+        let mode = SandboxMode::Step(SandboxStep::Landlock);
+        let launcher = SandboxLauncher::new(gone, mode, profile);
+        let Err(refused) = launcher.step() else {
+            panic!("a helper that is not there holds nothing");
+        };
+        let refused = refused.to_string();
+        if steps().contains(&SandboxStep::Landlock) {
+            assert!(refused.contains(said) && !refused.contains(not), "{refused}");
         }
     }
 }

@@ -8,6 +8,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod caches;
 mod escapes;
 mod everyday;
 mod held;
@@ -15,4 +16,5 @@ mod lifetime;
 mod limits;
 mod probe;
 mod proxy;
+mod repositories;
 mod template;

@@ -228,9 +228,20 @@ fn reach(policy: &SandboxPolicy) -> String {
     let mut text = String::new();
     for (title, paths) in [
         ("can be written", &policy.paths.write),
+        (
+            "can be read, and written for the session alone",
+            &policy.paths.private,
+        ),
         ("can be read", &policy.paths.read),
+        (
+            "can be read without the credentials in it",
+            &policy.paths.redacted,
+        ),
         ("never reached", &policy.paths.hidden),
-    ] {
+    ]
+    .into_iter()
+    .filter(|(_, paths)| !paths.is_empty())
+    {
         let paths: Vec<String> = paths
             .iter()
             .map(|path| visible(&path.to_string_lossy()))

@@ -33,6 +33,8 @@ pub struct SandboxSettings {
     pub memory_bytes: Option<u64>,
     /// The processes and threads of a command and all that it starts.
     pub processes: Option<u64>,
+    /// The file of the folder, if one of these two limits is from there.
+    pub limits_from: Option<PathBuf>,
     /// Files and directories, absolute, that can be read besides the system and the toolchains.
     pub read: Vec<PathBuf>,
     /// Files and directories, absolute, that can be written besides the workspace.
@@ -86,9 +88,19 @@ pub(crate) fn settings(
         memory_bytes: limit(get, mistakes, "sandbox.memory", LEAST_MEBIBYTES)
             .map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
         processes: limit(get, mistakes, "sandbox.processes", LEAST_PROCESSES),
+        limits_from: file_of_folder(get, &["sandbox.memory", "sandbox.processes"]),
         read: paths(get, "sandbox.read"),
         write: paths(get, "sandbox.write"),
     }
+}
+
+/// Returns the file of the folder from which one of these settings is.
+fn file_of_folder(get: &SettingsGetter<'_>, keys: &[&str]) -> Option<PathBuf> {
+    keys.iter()
+        .find_map(|key| match get.merged.origin(&SettingPath::dotted(key)) {
+            Some(SettingOrigin::Workspace(place)) => Some(place.file.to_path_buf()),
+            _ => None,
+        })
 }
 
 /// Returns a mode that is at least as strict as this one and as `everyday`. `everyday` and `landlock` cannot

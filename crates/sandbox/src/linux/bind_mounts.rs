@@ -1,11 +1,12 @@
 //! The bind mounts of a policy, in their order. Every path is opened before anything is mounted.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::Write as _;
-use std::os::fd::{AsFd, AsRawFd as _};
 use std::path::{Path, PathBuf};
 
-use super::landlock::open;
+use super::kernel::descriptor;
+use super::landlock::{open, open_itself};
+use super::layers::{CacheLayer, LayerSet};
 use crate::repository::harmless_content;
 use crate::{SandboxError, SandboxPaths};
 
@@ -20,34 +21,54 @@ pub(super) struct BindMount {
     pub(super) is_directory: bool,
     pub(super) at: PathBuf,
     pub(super) attributes: u64,
+    /// The layer into which the command writes what it writes there.
+    pub(super) layer: Option<CacheLayer>,
 }
 
 /// Returns the bind mounts in the order in which they have to be made: parents first.
 pub(super) fn bindings(paths: &SandboxPaths) -> Result<Vec<BindMount>, SandboxError> {
     let read_only = READ_ONLY | NO_SETUID | NO_DEVICES;
-    let kinds = [
-        (&paths.read, read_only),
-        (&paths.write, NO_SETUID | NO_DEVICES),
-        (&paths.protected, read_only),
-    ];
+    let writable = NO_SETUID | NO_DEVICES;
     for path in &paths.protected {
-        make_missing(path);
+        make_missing(path, paths.hooks.contains(path));
     }
     let mut bindings = Vec::new();
-    for (paths, attributes) in kinds {
-        for path in paths {
-            // The process has its own.
-            if path.starts_with("/proc") || path.starts_with("/dev") {
-                continue;
-            }
-            if let Some((from, about)) = open(path)? {
-                bindings.push(BindMount {
-                    from,
-                    is_directory: about.is_dir(),
-                    at: path.clone(),
-                    attributes,
-                });
-            }
+    let mut add = |path: &Path, opened: Option<(File, Metadata)>, attributes| {
+        // The process has its own.
+        if let Some((from, about)) = opened
+            && !path.starts_with("/proc")
+            && !path.starts_with("/dev")
+        {
+            bindings.push(BindMount {
+                from,
+                is_directory: about.is_dir(),
+                at: path.to_owned(),
+                attributes,
+                layer: None,
+            });
+        }
+    };
+    for path in &paths.read {
+        add(path, open(path)?, read_only);
+    }
+    for path in &paths.private {
+        add(path, open(path)?, writable);
+    }
+    for path in &paths.write {
+        add(path, open(path)?, writable);
+    }
+    for path in &paths.protected {
+        add(path, open_itself(path)?, read_only);
+    }
+    if !paths.private.is_empty() {
+        let layers = LayerSet::take(paths)?;
+        let is_private = |binding: &&mut BindMount| paths.private.contains(&binding.at);
+        for binding in bindings
+            .iter_mut()
+            .filter(is_private)
+            .filter(|binding| binding.is_directory)
+        {
+            binding.layer = Some(layers.layer_over(&binding.at)?);
         }
     }
     // At its own path, where other programs find it; below `/tmp` a link leads there.
@@ -58,7 +79,8 @@ pub(super) fn bindings(paths: &SandboxPaths) -> Result<Vec<BindMount>, SandboxEr
             from,
             is_directory: true,
             at: paths.temporary.clone(),
-            attributes: NO_SETUID | NO_DEVICES,
+            attributes: writable,
+            layer: None,
         });
     }
     // The sort keeps the order of equal paths: what may be written wins over what may be read, and what is
@@ -70,25 +92,26 @@ pub(super) fn bindings(paths: &SandboxPaths) -> Result<Vec<BindMount>, SandboxEr
 /// Creates a missing control file of Git, so that it can be mounted over; otherwise a command could create
 /// it. The content changes nothing for Git. A file that cannot be created here cannot be created by a command
 /// either.
-fn make_missing(path: &Path) {
+fn make_missing(path: &Path, is_hooks: bool) {
     let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
         return;
     };
+    if above.ends_with("info")
+        && let Some(repository) = above.parent()
+        && let Ok(Some((repository, _))) = open(repository)
+    {
+        let _ = fs::create_dir(Path::new(&descriptor(&repository)).join("info"));
+    }
     // No link on the way is followed.
     let Ok(Some((above, _))) = open(above) else {
         return;
     };
     let at = Path::new(&descriptor(&above)).join(name);
-    if name == "hooks" {
+    if is_hooks || name == "hooks" {
         let _ = fs::create_dir(&at);
     } else if let Some(content) = harmless_content(path)
         && let Ok(mut file) = File::create_new(&at)
     {
         let _ = file.write_all(content.as_bytes());
     }
-}
-
-/// The path of an open file, which stays valid after later mounts and renames.
-pub(super) fn descriptor(file: impl AsFd) -> String {
-    format!("/proc/self/fd/{}", file.as_fd().as_raw_fd())
 }

@@ -45,7 +45,10 @@ impl ControlGroup {
         match Self::make(Path::new(ROOT), &own_group()?, &policy.limits) {
             Ok(group) => Ok(Some(group)),
             Err(_) if policy.best_effort => Ok(None),
-            Err(why) => Err(SandboxError::Limits { why }),
+            Err(why) => Err(SandboxError::Limits {
+                why,
+                from: policy.limits.from.clone(),
+            }),
         }
     }
 
@@ -84,6 +87,7 @@ impl ControlGroup {
     pub(super) fn join(&self) -> Result<(), SandboxError> {
         fs::write(self.path.join("cgroup.procs"), "0").map_err(|error| SandboxError::Limits {
             why: format!("{}: {error}", self.path.display()),
+            from: self.limits.from.clone(),
         })
     }
 

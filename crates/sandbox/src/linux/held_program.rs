@@ -4,12 +4,13 @@ use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use nix::unistd::Pid;
 
 use super::proxy_door::ProxyDoor;
+use crate::caches::own_caches;
 use crate::{HELPER_FAILED, SandboxError, SandboxPolicy, SandboxStep, hidden_variables};
 
 /// The program that the helper executes.
@@ -56,6 +57,10 @@ fn set_variables(command: &mut Command, policy: &SandboxPolicy, door: Option<&Pr
     let temporary = temporary_of(policy);
     for name in ["TMPDIR", "TEMP", "TMP"] {
         command.env(name, temporary);
+    }
+    if policy.step == SandboxStep::Landlock {
+        let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
+        command.envs(own_caches(&policy.paths.private, temporary, variable));
     }
     if let Some(door) = door {
         door.set_variables(command);

@@ -134,7 +134,12 @@ fn by_landlock(
         let devices = DEVICES.iter().map(Path::new);
         let write = paths.write.iter().map(AsRef::as_ref);
         let rules = LandlockRules {
-            read: paths.read.iter().map(AsRef::as_ref).collect(),
+            read: paths
+                .read
+                .iter()
+                .chain(&paths.private)
+                .map(AsRef::as_ref)
+                .collect(),
             write: write.chain(devices).chain([paths.temporary.as_path()]).collect(),
             hidden: &paths.hidden,
             network: policy.network,

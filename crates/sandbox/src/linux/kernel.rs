@@ -223,6 +223,11 @@ pub(crate) fn set_mount(root: impl AsFd, attributes: u64, recursive: bool) -> Re
     checked(done).map(|_| ())
 }
 
+/// The path of an open file, which stays valid after later mounts and renames.
+pub(super) fn descriptor(file: impl AsFd) -> String {
+    format!("/proc/self/fd/{}", file.as_fd().as_raw_fd())
+}
+
 /// Copies this process. The helper starts no threads. The allocator has one, which its fork handlers stop
 /// safely; `fork` of the C library calls them.
 pub(crate) fn fork() -> Result<ForkResult> {

@@ -130,8 +130,17 @@ impl RuleSet {
 /// Opens a path as a place, without following a symbolic link anywhere on the way: paths of a policy have
 /// none, and one that appears was put there to lead elsewhere.
 pub(crate) fn open(path: &Path) -> Result<Option<(File, Metadata)>, SandboxError> {
+    open_with(path, OFlag::empty())
+}
+
+/// Opens a path in the same way, but a link at its end as what it is.
+pub(crate) fn open_itself(path: &Path) -> Result<Option<(File, Metadata)>, SandboxError> {
+    open_with(path, OFlag::O_NOFOLLOW)
+}
+
+fn open_with(path: &Path, more: OFlag) -> Result<Option<(File, Metadata)>, SandboxError> {
     let how = OpenHow::new()
-        .flags(OFlag::O_PATH | OFlag::O_CLOEXEC)
+        .flags(OFlag::O_PATH | OFlag::O_CLOEXEC | more)
         .resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
     match openat2(AT_FDCWD, path, how) {
         Ok(opened) => {

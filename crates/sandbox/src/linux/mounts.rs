@@ -12,10 +12,11 @@ use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::unistd::{chdir, pivot_root};
 
-use super::bind_mounts::{BindMount, NO_DEVICES, NO_SETUID, READ_ONLY, bindings, descriptor};
+use super::bind_mounts::{BindMount, NO_DEVICES, NO_SETUID, READ_ONLY, bindings};
 use super::held_program::DEVICES;
-use super::kernel::set_mount;
+use super::kernel::{descriptor, set_mount};
 use super::landlock::open;
+use super::redacted::redacted_copy;
 use crate::{SandboxError, SandboxPaths};
 
 /// Parts of `/proc` through which root changes the machine.
@@ -51,6 +52,7 @@ pub(super) fn enter_template(paths: &SandboxPaths) -> Result<(), SandboxError> {
             is_directory: true,
             at: path.to_owned(),
             attributes: 0,
+            layer: None,
         })
     })
 }
@@ -75,6 +77,7 @@ fn enter(
     let failed = |error| SandboxError::set_up("its own root directory", error);
     mount_plain(None, "/", None, MsFlags::MS_REC | MsFlags::MS_PRIVATE).map_err(failed)?;
     let bindings = bindings(paths)?;
+    let copies: Vec<Option<String>> = paths.redacted.iter().map(|path| redacted_copy(path)).collect();
     let top_links = top_links();
     let temporary = File::from(opened(&paths.temporary)?);
     // An existing directory from which nothing else is bound; the paths below are already open.
@@ -98,12 +101,16 @@ fn enter(
         is_directory: true,
         at: "/tmp".into(),
         attributes: NO_SETUID | NO_DEVICES,
+        layer: None,
     })?;
     for binding in &bindings {
         root.bind(binding)?;
     }
     root.devices()?;
     add(&root)?;
+    for (path, copy) in paths.redacted.iter().zip(copies) {
+        root.redact(path, copy)?;
+    }
     for hidden in &paths.hidden {
         root.hide(hidden)?;
     }
@@ -143,16 +150,54 @@ impl NewRoot {
     /// Binds something at its place.
     fn bind(&self, binding: &BindMount) -> Result<(), SandboxError> {
         let failed = |error: std::io::Error| SandboxError::path(&binding.at, error);
+        if binding.from.metadata().map_err(failed)?.is_symlink() {
+            return self.bind_link(&binding.at);
+        }
         let place = self.place(&binding.at, binding.is_directory)?;
-        mount_plain(
-            Some(&descriptor(&binding.from)),
-            descriptor(&place),
-            None,
-            MsFlags::MS_BIND | MsFlags::MS_REC,
-        )
-        .map_err(failed)?;
+        let layer = binding.layer.as_ref();
+        if !layer.is_some_and(|layer| layer.mount(&binding.from, &place)) {
+            // Without layers of file systems the cache begins empty.
+            let from = layer.map_or(&binding.from, |layer| &layer.upper);
+            let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
+            mount_plain(Some(&descriptor(from)), descriptor(&place), None, flags).map_err(failed)?;
+        }
         // Opened again: now the root of the mount is there.
         set_mount(self.open(&binding.at)?, binding.attributes, true).map_err(failed)
+    }
+
+    /// Binds a link at its own place, so that nobody can remove or rename it: it still leads where it led.
+    fn bind_link(&self, at: &Path) -> Result<(), SandboxError> {
+        let link = self.open_with(at, OFlag::O_NOFOLLOW)?;
+        if link.metadata().is_ok_and(|about| about.is_symlink()) {
+            let link = descriptor(&link);
+            // Kernels may refuse mounts on links: then only what it leads to is protected.
+            let _ = mount_plain(Some(&link), &link, None, MsFlags::MS_BIND);
+        }
+        Ok(())
+    }
+
+    /// Covers a file with a copy of it; with something empty if there is none.
+    fn redact(&self, path: &Path, copy: Option<String>) -> Result<(), SandboxError> {
+        let failed = |error: std::io::Error| SandboxError::path(path, error);
+        if self.open(path).is_err() {
+            return Ok(());
+        }
+        let Some(copy) = copy else {
+            return self.hide(path);
+        };
+        // In the new root, which is read-only in the end. The mount keeps it.
+        let name = Path::new("/.redacted");
+        let made = self.path_in_root(name);
+        fs::write(&made, copy).map_err(failed)?;
+        let bound = self.bind(&BindMount {
+            from: self.open(name)?,
+            is_directory: false,
+            at: path.to_owned(),
+            attributes: READ_ONLY | NO_SETUID | NO_DEVICES,
+            layer: None,
+        });
+        fs::remove_file(&made).map_err(failed)?;
+        bound
     }
 
     /// Makes the place of a mount, if it is not there, and opens it.
@@ -170,8 +215,12 @@ impl NewRoot {
     }
 
     fn open(&self, path: &Path) -> Result<File, SandboxError> {
+        self.open_with(path, OFlag::empty())
+    }
+
+    fn open_with(&self, path: &Path, more: OFlag) -> Result<File, SandboxError> {
         let how = OpenHow::new()
-            .flags(OFlag::O_PATH | OFlag::O_CLOEXEC)
+            .flags(OFlag::O_PATH | OFlag::O_CLOEXEC | more)
             .resolve(ResolveFlag::RESOLVE_NO_SYMLINKS | ResolveFlag::RESOLVE_BENEATH);
         let relative = path.strip_prefix("/").unwrap_or(path);
         let relative = if relative.as_os_str().is_empty() {
@@ -207,6 +256,7 @@ impl NewRoot {
                 is_directory: false,
                 at: device.to_owned(),
                 attributes: NO_SETUID,
+                layer: None,
             })?;
         }
         for (name, to) in [
@@ -255,6 +305,7 @@ impl NewRoot {
                 is_directory: true,
                 at: part,
                 attributes: READ_ONLY | NO_SETUID | NO_DEVICES,
+                layer: None,
             })?;
         }
         Ok(())

@@ -255,7 +255,13 @@ pub(super) fn hold(policy: &SandboxPolicy) -> Result<(), SandboxError> {
     let system = ["/proc", "/sys"].map(Path::new);
     let rules = LandlockRules {
         read: paths.read.iter().map(AsRef::as_ref).chain(system).collect(),
-        write: paths.write.iter().map(AsRef::as_ref).chain(own).collect(),
+        write: paths
+            .write
+            .iter()
+            .chain(&paths.private)
+            .map(AsRef::as_ref)
+            .chain(own)
+            .collect(),
         // Mounts have hidden it.
         hidden: &[],
         // A new network namespace contains no other machine.

@@ -48,6 +48,8 @@ pub(crate) struct Templates {
 struct TemplateKey {
     policy: OsString,
     files: Vec<Option<(u64, u64)>>,
+    /// The size and the time of the last change of those of which commands see a copy.
+    redacted: Vec<Option<(u64, i64, i64)>>,
 }
 
 #[derive(Debug)]
@@ -63,15 +65,26 @@ struct RunningTemplate {
 
 impl TemplateKey {
     fn of(policy: &OsStr, paths: &SandboxPaths) -> Self {
-        let all = [&paths.read, &paths.write, &paths.protected, &paths.hidden];
+        let all = [
+            &paths.read,
+            &paths.write,
+            &paths.private,
+            &paths.protected,
+            &paths.hidden,
+        ];
         let all = all.into_iter().flatten().chain([&paths.temporary]);
         let identity = |path: &Path| {
             let about = fs::symlink_metadata(path).ok()?;
             Some((about.dev(), about.ino()))
         };
+        let written = |path: &Path| {
+            let about = fs::symlink_metadata(path).ok()?;
+            Some((about.len(), about.mtime(), about.mtime_nsec()))
+        };
         Self {
             policy: policy.to_owned(),
             files: all.map(|path| identity(path)).collect(),
+            redacted: paths.redacted.iter().map(|path| written(path)).collect(),
         }
     }
 }

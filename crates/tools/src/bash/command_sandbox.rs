@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentx_sandbox::{RefusedPath, SandboxPolicy, SandboxRefusal, SandboxStep};
+use agentx_sandbox::{OWN_CACHES, RefusedPath, SandboxPolicy, SandboxRefusal, SandboxStep};
 use serde_json::{Value, json};
 
 use crate::host_proxy::{BUNDLE, HostDecision, HostProxy};
@@ -209,7 +209,13 @@ fn reason_of_refusal(host: &str, decision: HostDecision) -> Option<String> {
 /// at which its sandbox shows other directories. `None` if there are too many.
 fn temporary_files(policy: &SandboxPolicy) -> Option<BTreeSet<OsString>> {
     let paths = &policy.paths;
-    let shown = [&paths.read, &paths.write, &paths.protected, &paths.hidden];
+    let shown = [
+        &paths.read,
+        &paths.write,
+        &paths.private,
+        &paths.protected,
+        &paths.hidden,
+    ];
     let shown = shown
         .into_iter()
         .flatten()
@@ -224,7 +230,7 @@ fn temporary_files(policy: &SandboxPolicy) -> Option<BTreeSet<OsString>> {
     let names: BTreeSet<OsString> = entries
         .take(MOST_COMPARED + 1)
         .filter_map(|entry| Some(entry.ok()?.file_name()))
-        .filter(|name| !places.contains(name.as_os_str()) && name != BUNDLE)
+        .filter(|name| !places.contains(name.as_os_str()) && name != BUNDLE && name != OWN_CACHES)
         .collect();
     (names.len() <= MOST_COMPARED).then_some(names)
 }
