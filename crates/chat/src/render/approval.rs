@@ -10,7 +10,7 @@ use super::answers::Answers;
 use super::approval_notes;
 use super::approval_reply::ApprovalReply;
 use super::asked::{self, PlanLook};
-use super::clean::visible;
+use super::clean::{visible, visible_command};
 use super::form_reply;
 use super::proposed_change;
 use super::style::AnsiStyle;
@@ -229,7 +229,7 @@ fn question_lines(
     let reason = if request.reason.is_empty() || request.form.is_some() || is_plain {
         String::new()
     } else {
-        let because = format!("  because {}", visible(&request.reason));
+        let because = format!("  because {}", visible_command(&request.reason));
         format!("{}\n", style.dim(&because))
     };
     // Only the reason explains a tool that is not built in, so the reason comes first.
@@ -315,7 +315,7 @@ fn rule(request: &ApprovalRequested) -> String {
         workspace: None,
         ..request.suggested.clone()
     };
-    let rule = visible(&show_rule(&everywhere));
+    let rule = visible_command(&show_rule(&everywhere));
     if named == Some(text) && rule.chars().count() > LONGEST_RULE {
         return format!("{} and so on, exactly as above", cut(&rule, LONGEST_RULE));
     }
