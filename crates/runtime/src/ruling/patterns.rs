@@ -34,7 +34,11 @@ pub fn with_pattern(
         _ => rule.argument = Some(pattern.to_owned()),
     }
     let spec = config.tools.iter().find(|spec| spec.name == tool);
-    if spec.is_some_and(|spec| covers(&rule, &config.workspace, spec, input)) {
+    let allows = |spec: &ToolSpec| {
+        let together = || covered_together(std::slice::from_ref(&rule), config, spec, input);
+        covers(&rule, &config.workspace, spec, input) || together().is_some()
+    };
+    if spec.is_some_and(allows) {
         return Ok(rule);
     }
     let why = spec.and_then(|spec| not_covered_reason(&rule, config, spec, input));
@@ -64,7 +68,7 @@ pub fn with_patterns(
         return whole.map(|rule| vec![rule]);
     };
     let rules: Vec<Rule> = parts.iter().map(|part| pattern_rule(shown, part)).collect();
-    match covered_together(&rules, &config.workspace, spec, input) {
+    match covered_together(&rules, config, spec, input) {
         Some(used) if used.len() == rules.len() => Ok(rules),
         Some(used) => {
             let idle = (0..parts.len()).find(|index| !used.contains(index));

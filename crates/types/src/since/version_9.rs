@@ -348,3 +348,7 @@ pub const REMINDERS_ARE_FACTS: u32 = 9;
 /// The schema of a run's answer counts as part of the beginning of requests: thinking that was made beside
 /// another one is left out.
 pub const SCHEMAS_BEGIN_REQUESTS: u32 = 9;
+
+/// In a line with commands that rules allow, a part that alone would run without a question, because it only
+/// reads the workspace, needs no rule.
+pub const READING_NEEDS_NO_RULE: u32 = 9;

@@ -1,16 +1,17 @@
-//! Command lines that run without a question because they only read the workspace. The machine judges their
-//! text; the tool that runs one looks at the disk for the rest of the proof: programs of the workspace in
+//! Command lines that run without a question because they, or the parts that no rule covers, only read the
+//! workspace. The machine judges their text; the tool that runs one looks at the disk for the rest of the proof: programs of the workspace in
 //! `PATH`, and files with secrets among those whose content the line would show.
 
 use agentx_types::{AgentConfig, ApprovalMode, ToolSpec};
 use serde_json::Value;
 
-use super::{Verdict, explain_decision, mode_of};
+use super::{Verdict, explain_decision, mode_of, rules_of};
 use crate::commands::reading_commands::ReadingLine;
 use crate::permissions::call_subject::CallSubject;
 
-/// The effects of a command line that runs only because it reads the workspace and does nothing else; `None`
-/// if a rule, a person or the mode lets it run.
+/// The effects of a command line that runs only because it reads the workspace and does nothing else, or of
+/// the parts of a line that run for this reason beside commands of rules; `None` if rules, a person or the
+/// mode let all of it run.
 ///
 /// ```
 /// use agentx_agent::{approval::unasked_reading, fixtures};
@@ -31,8 +32,12 @@ pub fn unasked_reading(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> 
         return None;
     }
     let judged = explain_decision(config, tool, input);
-    let is_unasked = matches!(judged.verdict, Verdict::Allow { .. }) && judged.rules.is_empty();
-    is_unasked
-        .then(|| CallSubject::of_agent(config, tool, input).reads_workspace())
-        .flatten()
+    if !matches!(judged.verdict, Verdict::Allow { .. }) {
+        return None;
+    }
+    let subject = CallSubject::of_agent(config, tool, input);
+    if judged.rules.is_empty() {
+        return subject.reads_workspace();
+    }
+    subject.read_beside_rules(&rules_of(config))
 }
