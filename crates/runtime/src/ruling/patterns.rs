@@ -2,6 +2,7 @@
 //! each part of a command line.
 
 use agentx_agent::approval::{covered_together, covers, describe, not_covered_reason, suggested};
+use agentx_agent::build_patterns::pattern_of_tool;
 use agentx_agent::command_split::{only_reads_input, take_apart};
 use agentx_agent::pattern::fits;
 use agentx_types::{AgentConfig, Rule, ToolSpec};
@@ -111,6 +112,17 @@ pub fn offered_patterns(shown: &Rule, config: &AgentConfig, tool: &str, input: &
     let joined = patterns.join(", ");
     let is_several = (is_read || patterns.len() > 1) && !patterns.iter().any(|pattern| pattern.contains(','));
     (is_several && with_patterns(shown, &joined, config, tool, input).is_ok()).then_some(joined)
+}
+
+/// The pattern that a person may keep for a command of a build or test tool in place of the one that is shown:
+/// with a star, which stands only for its usual targets and harmless options. `None` for any other command, or
+/// if that pattern does not allow the call.
+pub fn build_pattern(shown: &Rule, config: &AgentConfig, tool: &str, input: &Value) -> Option<String> {
+    let spec = config.tools.iter().find(|spec| spec.name == tool)?;
+    let line = input.get(spec.command_argument.as_deref()?)?.as_str()?;
+    let pattern = pattern_of_tool(line)?;
+    let is_other = shown.argument.as_deref() != Some(pattern.as_str());
+    (is_other && with_pattern(shown, &pattern, config, tool, input).is_ok()).then_some(pattern)
 }
 
 /// Returns whether a shell reads the first word as a part of a loop or condition, not as a program: `done`
@@ -260,6 +272,40 @@ mod tests {
             assert_eq!(ruling.decision, RulingKind::Ask, "{line}");
             let kept = ruling.always.and_then(|rule| rule.argument);
             assert_eq!(kept.as_deref(), Some(line));
+        }
+    }
+
+    #[test]
+    fn a_wider_pattern_is_offered_for_build_tools_whose_targets_are_known() {
+        let config = config();
+        let offered = |command: &str| {
+            let input = json!({ "command": command });
+            let shown = suggested(&config, &config.tools[0], &input);
+            build_pattern(&shown, &config, "bash", &input)
+        };
+        for (command, pattern) in [
+            ("make all", "make *"),
+            ("make", "make *"),
+            ("cargo test -p a", "cargo test *"),
+            ("npm run build", "npm run *"),
+            ("npm test", "npm test *"),
+            ("go test ./...", "go test *"),
+            ("pytest tests/a.py", "pytest *"),
+        ] {
+            assert_eq!(offered(command).as_deref(), Some(pattern), "{command}");
+        }
+        for command in [
+            "make deploy",
+            "make CC=x",
+            "npm run deploy",
+            "npm publish",
+            "cargo run",
+            "uname -a",
+            "ls",
+            "make all && make test",
+            "make > x",
+        ] {
+            assert_eq!(offered(command), None, "{command}");
         }
     }
 

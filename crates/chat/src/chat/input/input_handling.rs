@@ -55,9 +55,7 @@ impl Chat<'_> {
 
     pub(in crate::chat) async fn input(&mut self, input: TerminalInput) -> Result<ChatFlow, ChatError> {
         self.display.set_hint("");
-        if matches!(input, TerminalInput::Key(_) | TerminalInput::Paste(_)) {
-            self.approvals.attention.typed(Instant::now());
-        }
+        self.approvals.note_input(&input, Instant::now());
         let edited = match input {
             TerminalInput::Key(key) if self.decides_at_once(&key) => return self.decide_at_once(&key).await,
             TerminalInput::Key(key) => self.key(key).await,
