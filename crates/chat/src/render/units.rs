@@ -40,7 +40,12 @@ pub(crate) fn money(cost: NanoUsd) -> String {
     let usd = cost.as_usd();
     match cost.0 {
         0 => "$0".into(),
-        1..10_000_000 => format!("${usd:.4}"),
+        1..9_950_000 => format!("${usd:.4}"),
+        // Tenths of a cent, unless there are none.
+        9_950_000..99_500_000 => {
+            let text = format!("${usd:.3}");
+            text.strip_suffix('0').unwrap_or(&text).to_owned()
+        }
         _ => format!("${usd:.2}"),
     }
 }
@@ -192,6 +197,19 @@ mod tests {
             ],
             ["$0", "$0.0045", "$1.23"]
         );
+        for (nano, told) in [
+            (9_900_000, "$0.0099"),
+            (9_999_000, "$0.01"),
+            (10_000_000, "$0.01"),
+            (15_000_000, "$0.015"),
+            (20_000_000, "$0.02"),
+            (37_400_000, "$0.037"),
+            (99_400_000, "$0.099"),
+            (99_900_000, "$0.10"),
+            (123_000_000, "$0.12"),
+        ] {
+            assert_eq!(money(NanoUsd(nano)), told, "{nano}");
+        }
         assert_eq!(
             [
                 duration(300),

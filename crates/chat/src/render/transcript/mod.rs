@@ -61,6 +61,8 @@ pub struct TranscriptRenderer {
     /// Whether the prices of the model are unknown, and the limit of a run's cost.
     pub(crate) has_no_price: bool,
     pub(crate) max_cost: Option<NanoUsd>,
+    /// Whether the sign for an unknown price was explained.
+    has_said_no_price: bool,
     turn: Option<TurnResponse>,
     pieces: Vec<TextPiece>,
 }
