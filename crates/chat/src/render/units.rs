@@ -126,9 +126,12 @@ pub(crate) fn window(tokens: u64, is_assumed: bool) -> String {
     format!("{}{unknown}", count(tokens))
 }
 
-/// Returns the share of a window that these tokens fill: `48 %`.
+/// Returns the share of a window that these tokens fill: `48 %`, or `<1 %`.
 pub(crate) fn share(tokens: u64, window: u64) -> String {
-    format!("{} %", tokens.saturating_mul(100) / window.max(1))
+    match tokens.saturating_mul(100) / window.max(1) {
+        0 if tokens > 0 => "<1 %".into(),
+        percent => format!("{percent} %"),
+    }
 }
 
 /// Tokens in words: `12.3k in (9.0k cached), 400 out`; `~12.3k in, …` if some are estimated.
@@ -197,6 +200,8 @@ mod tests {
             ],
             ["$0", "$0.0045", "$1.23"]
         );
+        let shares = [share(0, 1_000), share(9, 1_000), share(480, 1_000)];
+        assert_eq!(shares, ["0 %", "<1 %", "48 %"]);
         for (nano, told) in [
             (9_900_000, "$0.0099"),
             (9_999_000, "$0.01"),
