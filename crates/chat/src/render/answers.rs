@@ -184,6 +184,16 @@ impl Answers {
         format!("`{shown}` is not one of the answers: {}", self.keys(", ", key))
     }
 
+    /// The same in a chat, where any other text at a question about a call is a message to the agent.
+    pub(crate) fn wrong_in_chat(&self, line: &str) -> String {
+        let wrong = self.wrong(line);
+        if self.asks_for == AskedFor::Permission {
+            format!("{wrong}; a whole sentence would wait as a message to the agent")
+        } else {
+            wrong
+        }
+    }
+
     /// Returns the notice about an answer that does not count here.
     pub(crate) fn not_counted(&self) -> String {
         if self.can_allow() {
@@ -270,6 +280,11 @@ mod tests {
             assert!(is_nearly_answer(line), "{line}");
         }
         assert_eq!(Answers::default().wrong(" 1 "), told);
+        let in_chat = Answers::default().wrong_in_chat("help");
+        assert!(
+            in_chat.ends_with("; a whole sentence would wait as a message to the agent"),
+            "{in_chat}"
+        );
         for line in [
             "",
             "1 more file, please",

@@ -159,7 +159,7 @@ impl Chat<'_> {
                 return Ok(ChatFlow::Continue);
             }
             if is_nearly_answer(line) {
-                let note = self.approvals.answers.wrong(line);
+                let note = self.approvals.answers.wrong_in_chat(line);
                 self.display.transcript.print_notice(&note);
                 return Ok(ChatFlow::Continue);
             }
