@@ -421,6 +421,20 @@ fn accepted_edits_are_made_and_commands_are_still_asked_about() {
 }
 
 #[test]
+fn a_session_that_is_continued_says_that_edits_are_asked_about_again() {
+    let sandbox = Sandbox::new();
+    sandbox.run_with_input(&["chat"], "hello\n/approve-mode accept-edits\n");
+    let again = sandbox.run_with_input(&["resume"], "/approve-mode\n");
+    says(
+        &again,
+        &[
+            "edits of files were made without asking in this session; from now on you are asked again",
+            "(`/approve-mode accept-edits` sets that again)",
+        ],
+    );
+}
+
+#[test]
 fn approve_mode_says_that_plan_mode_is_on_and_lists_the_modes() {
     let told = Sandbox::new().run_with_input(&[], "/approve-mode\n/plan\n/approve-mode\n");
     says(
