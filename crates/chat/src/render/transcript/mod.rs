@@ -68,7 +68,7 @@ pub struct TranscriptRenderer {
 }
 
 /// Minimum number of characters of the reason why an attempt failed, however narrow the terminal is.
-const SHORTEST_REASON: usize = 100;
+const SHORTEST_REASON: usize = 160;
 
 impl TranscriptRenderer {
     /// Returns a renderer for a screen of this width.
