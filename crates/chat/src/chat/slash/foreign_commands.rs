@@ -38,20 +38,8 @@ pub const FOREIGN_COMMANDS: &ForeignCommands = &[
         "/plan starts plan mode; /approve-mode sets who decides about calls that no rule covers",
     ),
     (
-        &["settings"],
+        &["settings", "theme", "vim", "hooks"],
         "/config shows the settings; `agentx config edit` opens their file, `agentx help settings` explains them",
-    ),
-    (
-        &["theme", "color"],
-        "`chat.theme` sets the colours of later chats: agentx config set chat.theme light (or auto, dark, none)",
-    ),
-    (
-        &["vim", "vi"],
-        "`chat.keys: vi` sets vi keys for later chats: agentx config set chat.keys vi",
-    ),
-    (
-        &["hooks"],
-        "AgentX has no hooks; rules decide about calls before they run: /approvals lists them, `agentx approvals add` adds one",
     ),
     (
         &["agents"],
