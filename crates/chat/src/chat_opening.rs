@@ -15,6 +15,7 @@ use crate::chat::display::welcome::{WelcomeContext, welcome};
 use crate::chat::{Chat, ChatInterface, ChatStart};
 use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::headless::say_if_unheld;
 use crate::place::Place;
 use crate::render::conversation;
 use crate::session_opening::new_agent::NewAgent;
@@ -78,6 +79,7 @@ pub async fn hold_chat(
     let session = session.map(|continued| continued.session);
     let text = first_lines(place, settings, &agent.config, session.as_deref(), console);
     notes.iter().for_each(|note| console.say(note));
+    let is_unheld = say_if_unheld(place, settings, &agent.config, console);
     let inputs = request.inputs.unwrap_or_else(|| read_inputs(console));
     let (mut interface, history) = make_interface(console, settings)?;
     print_first(&mut interface, &text, console)?;
@@ -86,15 +88,14 @@ pub async fn hold_chat(
         // It answers no question that is open already.
         inputs.keep(TerminalInput::Waited(request.prompt));
     }
-    if let Some(text) = console.take_paste() {
-        inputs.keep(TerminalInput::Paste(text));
-    }
-    let editor = Editor::with_keys(history, settings.chat.keys == EditKeys::Vi);
-    let ends = (inputs, signals);
+    let paste = console.take_paste().map(TerminalInput::Paste);
+    paste.into_iter().for_each(|paste| inputs.keep(paste));
+    let (editor, ends) = (editor_of(history, settings), (inputs, signals));
     let mut chat = Chat::new(place, settings, console, interface, editor, agent, ends);
     if request.auto_approve {
         chat.answer_with_yes();
     }
+    chat.note_told_of_unheld(is_unheld);
     chat.set_start(ChatStart {
         loaded: Some(loaded),
         wanted: wanted.clone(),
@@ -122,6 +123,11 @@ pub async fn hold_chat(
         }
         (Err(_), Err(error)) | (Err(error), Ok(_)) => Err(error),
     }
+}
+
+/// The editor of the line.
+fn editor_of(history: LineHistory, settings: &Settings) -> Editor {
+    Editor::with_keys(history, settings.chat.keys == EditKeys::Vi)
 }
 
 /// Opens the session that the chat continues; `None` for a new one.

@@ -125,7 +125,8 @@ impl Spectator {
                 } else {
                     FileChangePreview::default()
                 };
-                let question = approval::question(request, &file, true, console.out_style());
+                let keeps = file.refused.is_none();
+                let question = approval::question(request, &file, keeps, console.out_style());
                 self.transcript.aside(&question);
             }
             _ => self.cast.event(&mut self.transcript, envelope),

@@ -11,13 +11,14 @@
 //! | `sandbox.read`, `sandbox.write` | what is let in besides the workspace, the system and the toolchains |
 //! | `sandbox.best_effort` | whether commands run although a step does not work |
 //! | `data_dir`, the folder of the person's configuration | never reached, wherever they lie |
+//! | the files of a trusted folder that its settings run outside of a sandbox | not changed by commands |
 //!
 //! The home directory, `CARGO_HOME`, `RUSTUP_HOME` and `PATH` of this process locate the toolchains, and
 //! variables such as `GOPATH` and `PIP_CACHE_DIR` their caches.
 
 use std::path::PathBuf;
 
-use agentx_config::Settings;
+use agentx_config::{FolderTrust, Settings};
 use agentx_sandbox::{SandboxLauncher, SandboxMode, SandboxProfile, caches_in_variables};
 use agentx_tools::{MaskedCredential, MaskedCredentials, ProgramEnvironment};
 
@@ -28,11 +29,11 @@ use agentx_tools::{MaskedCredential, MaskedCredentials, ProgramEnvironment};
 ///
 /// | mode | commands |
 /// | --- | --- |
-/// | `settings.sandbox.mode` | those that a person or a rule with a pattern let run, or that only read |
+/// | `settings.sandbox.mode` | those that a person or a rule with a pattern let run |
 /// | `settings.sandbox.unasked` | those about which nobody is asked |
 ///
-/// Nobody is asked in the mode `auto`, about calls that a judge allows, and about calls that a rule without a
-/// pattern allows (`allow bash`).
+/// Nobody is asked in the mode `auto`, about calls that a judge allows, about calls that a rule without a
+/// pattern allows (`allow bash`), and about commands that only read the workspace.
 ///
 /// A sandbox that does not work on this machine is found out when a command starts: the launcher then refuses
 /// the command, or starts it with less if the mode or `sandbox.best_effort` allows that.
@@ -57,6 +58,7 @@ pub fn command_sandbox(settings: &Settings, mode: SandboxMode) -> SandboxLaunche
             settings.trust_dir.clone(),
             settings.configuration().to_owned(),
         ],
+        programs: programs_of_folder(settings),
         network: sandbox.network_in(mode),
         hosts: sandbox.hosts.clone(),
         memory_bytes: sandbox.memory_bytes,
@@ -64,6 +66,21 @@ pub fn command_sandbox(settings: &Settings, mode: SandboxMode) -> SandboxLaunche
         best_effort: sandbox.best_effort,
     };
     SandboxLauncher::of_this_program(mode, profile)
+}
+
+/// Returns the files that a trusted folder's servers, status command and the like run by the hash that the
+/// person accepted.
+fn programs_of_folder(settings: &Settings) -> Vec<PathBuf> {
+    if settings.folder.trust != FolderTrust::Trusted {
+        return Vec::new();
+    }
+    let root = &settings.workspace_root;
+    let root = root.canonicalize().unwrap_or_else(|_| root.clone());
+    settings
+        .named_files
+        .iter()
+        .map(|file| root.join(&file.path))
+        .collect()
 }
 
 /// Returns the credentials of which commands see placeholders: those that have a value, and whose variable

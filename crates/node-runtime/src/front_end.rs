@@ -32,7 +32,7 @@ use agentx_types::{
 };
 
 use crate::node::NodeRuntime;
-use crate::pending_change::DiskPreview;
+use crate::preview_links::DiskPreview;
 use crate::replay;
 
 impl Runtime for NodeRuntime {

@@ -14,6 +14,8 @@
 //! The values are only searched for in recorded text; this module neither sends nor stores them. A folder's
 //! `.env` is read even if nobody trusts the folder, but then only values with a letter and a digit and
 //! without blanks count: otherwise `TOKEN=permission` would remove a word from instructions and messages.
+//! Hosts, addresses without a password and paths do not count there, because a question has to show where a
+//! call leads.
 
 use std::path::Path;
 
@@ -39,6 +41,9 @@ const ENV_FILES: &[&str] = &[
 ];
 /// The largest file with variables that is read, in bytes.
 const MAX_ENV_FILE: u64 = 64 * 1024;
+
+/// The longest part of a host between its dots.
+const LONGEST_LABEL: usize = 63;
 
 /// The redactor of the settings; `None` if they switch it off.
 pub fn redactor(settings: &Settings) -> Option<Redactor> {
@@ -106,7 +111,23 @@ pub fn known_secrets(settings: &Settings) -> SecretSet {
 /// Keys and tokens are such values. A password of letters alone is not hidden in a folder that nobody trusts.
 fn is_no_word(value: &str) -> bool {
     let has = |is_it: fn(char) -> bool| value.contains(is_it);
-    has(|c| c.is_ascii_digit()) && has(char::is_alphabetic) && !has(char::is_whitespace)
+    has(|c| c.is_ascii_digit()) && has(char::is_alphabetic) && !has(char::is_whitespace) && !is_place(value)
+}
+
+/// Returns whether a value names a place: an address without a password, a host with or without a port, or a
+/// path.
+fn is_place(value: &str) -> bool {
+    let rest = value.split_once("://").map_or(value, |(_, rest)| rest);
+    let host = rest.split(['/', ':', '?', '#']).next().unwrap_or_default();
+    let labels: Vec<&str> = host.split('.').collect();
+    let is_label = |label: &&str| {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        !label.is_empty() && label.len() <= LONGEST_LABEL && label.chars().all(is_part)
+    };
+    let ends_as_host = |last: &&str| last.len() >= 2 && last.chars().all(|c| c.is_ascii_lowercase());
+    let is_host = labels.len() > 1 && labels.iter().all(is_label) && labels.last().is_some_and(ends_as_host);
+    let is_path = value.starts_with(['/', '~', '.']);
+    !value.contains('@') && (is_host || is_path)
 }
 
 /// Adds a variable, and the password of an address in it. The path of a file is not a secret.
@@ -216,7 +237,20 @@ mod tests {
         for value in ["permission", "do not delete", "2026-11-29", "Anweisungen"] {
             assert!(!is_no_word(value), "{value}");
         }
-        for value in ["q8Zr-made-up", "hunter2hunter2", "postgres://me:made-up1@host/db"] {
+        for value in [
+            "evil1.example",
+            "https://evil.example/x1",
+            "evil1.example:8443",
+            "/srv/app1/data",
+        ] {
+            assert!(!is_no_word(value), "a question shows where a call leads: {value}");
+        }
+        for value in [
+            "q8Zr-made-up",
+            "hunter2hunter2",
+            "postgres://me:made-up1@host/db",
+            "eyJh1.bWFkZS11cA.c2ln_bmF0",
+        ] {
             assert!(is_no_word(value), "{value}");
         }
     }

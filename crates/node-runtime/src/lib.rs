@@ -93,6 +93,7 @@ mod node;
 mod node_parts;
 mod offline_session;
 mod pending_change;
+mod preview_links;
 mod replay;
 #[cfg(feature = "tools")]
 mod rewind;
@@ -124,7 +125,7 @@ pub use marked_secrets::{MARKED_SECRETS, MarkedSecret, marked_secrets, marked_te
 pub use memory::open_memories;
 pub use node::NodeRuntime;
 pub use node_parts::{AnalyzerServices, ContextServices, KeptBytes, LearnerOf, NodeParts, WireOptionsOf};
-pub use pending_change::DiskPreview;
+pub use preview_links::DiskPreview;
 pub use scripted::scripted_model;
 pub use tool_effector::ToolEffector;
 pub use tool_server::ToolServer;

@@ -13,8 +13,7 @@
 //! | bytes that are not UTF-8 | | "it is not text" |
 //! | a file that the agent may not read ([`DiskPreview::ToTheAgent`]) | | the rule that forbids it |
 //!
-//! `leads_to` is set if a symbolic link leads elsewhere, so that a person who allows `notes.txt` sees that it
-//! is `~/.bashrc`.
+//! The links in a call are followed, too (`preview_links`).
 
 use std::fs::File;
 use std::io::Read as _;
@@ -29,22 +28,14 @@ use agentx_types::{Access, AgentConfig, SessionId, ToolCallId, ToolSpec};
 use serde_json::json;
 
 use crate::NodeRuntime;
+use crate::preview_links::{DiskPreview, line_links, path_links};
 
 /// Files beyond this are not shown: a preview is held in memory and sent to a front end.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// The files that a preview may show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DiskPreview {
-    /// Every file that the program can read, for the person who runs it.
-    All,
-    /// Files in the workspace that the agent may read without approval: an approver learns nothing about the
-    /// machine from the agent's requests.
-    ToTheAgent,
-}
-
 impl NodeRuntime {
-    /// The present contents of a file that a call waiting for a decision would change.
+    /// The present contents of a file that a call waiting for a decision would change, and the links in the
+    /// call.
     ///
     /// # Errors
     /// Returns an error if no decision is awaited for this call.
@@ -73,13 +64,18 @@ impl NodeRuntime {
             let workspace = PathBuf::from(&state.config.workspace);
             // It runs if somebody approves it.
             let is_unasked = is_unasked(&state.config, &asked.name, &asked.input, true);
-            let held = tokio::task::spawn_blocking(move || background?.sandbox(&workspace, is_unasked)).await;
-            return Ok(FileChangePreview {
-                sandbox: held.unwrap_or_default(),
-                ..FileChangePreview::default()
-            });
+            let look = move || FileChangePreview {
+                sandbox: background.and_then(|background| background.sandbox(&workspace, is_unasked)),
+                ..spec.map_or_else(FileChangePreview::default, |spec| {
+                    line_links(&state.config, &spec, &asked.input, shown)
+                })
+            };
+            return Ok(tokio::task::spawn_blocking(look).await.unwrap_or_default());
         }
-        let Some(path) = spec.and_then(|spec| changed_path(&spec, &asked)) else {
+        let Some(spec) = spec else {
+            return Ok(FileChangePreview::default());
+        };
+        let Some(path) = named_path(&spec, &asked) else {
             return Ok(FileChangePreview::default());
         };
         let reading = match shown {
@@ -88,6 +84,10 @@ impl NodeRuntime {
         };
         let config = state.config;
         let read = move || {
+            let links = path_links(&config, &spec, &asked.input, &path, shown);
+            if spec.access != Access::Change {
+                return links;
+            }
             let place = match reading {
                 None => Ok(Some(Path::new(&config.workspace).join(&path))),
                 Some(reading) => may_read(&config, reading.as_ref(), &path),
@@ -98,11 +98,10 @@ impl NodeRuntime {
                 Err(why) => (None, Some(why)),
             };
             FileChangePreview {
-                leads_to: leads_to(&config.workspace, &path, shown),
                 path: Some(path),
                 text,
                 withheld,
-                sandbox: None,
+                ..links
             }
         };
         let done = tokio::task::spawn_blocking(read).await;
@@ -116,42 +115,10 @@ impl NodeRuntime {
     }
 }
 
-/// The file that a call changes, if it changes one.
-fn changed_path(spec: &ToolSpec, asked: &PendingApproval) -> Option<String> {
-    let argument = spec
-        .path_argument
-        .as_ref()
-        .filter(|_| spec.access == Access::Change)?;
+/// The file that a call names, if it names one.
+fn named_path(spec: &ToolSpec, asked: &PendingApproval) -> Option<String> {
+    let argument = spec.path_argument.as_ref()?;
     Some(asked.input.get(argument)?.as_str()?.to_owned())
-}
-
-/// Returns the real path of a file if it differs from its name because of a link. A remote person does not
-/// learn paths outside the workspace.
-fn leads_to(workspace: &str, path: &str, shown: DiskPreview) -> Option<String> {
-    let root = std::fs::canonicalize(workspace).ok()?;
-    let written = PathBuf::from(agentx_agent::pattern::normalize(&root.to_string_lossy(), path));
-    // A missing file would be created below the existing part of its path.
-    let there = written
-        .ancestors()
-        .find(|place| place.symlink_metadata().is_ok())?;
-    let Ok(real) = std::fs::canonicalize(there) else {
-        let target = std::fs::read_link(there).ok()?;
-        return (shown == DiskPreview::All).then(|| target.to_string_lossy().into_owned());
-    };
-    // There is no rest if the path itself exists: joining an empty one would add a slash.
-    let real = match written.strip_prefix(there).ok()? {
-        rest if rest.as_os_str().is_empty() => real,
-        rest => real.join(rest),
-    };
-    let below = |place: &Path| place.strip_prefix(workspace).map(Path::to_owned);
-    if real == written || real.strip_prefix(&root).ok() == below(&written).ok().as_deref() {
-        return None;
-    }
-    match real.strip_prefix(&root) {
-        Ok(below) => Some(below.to_string_lossy().into_owned()),
-        Err(_) if shown == DiskPreview::All => Some(real.to_string_lossy().into_owned()),
-        Err(_) => Some("outside the workspace".to_owned()),
-    }
 }
 
 /// Returns the real path if the agent may read it without approval and it is inside of its workspace after
@@ -196,51 +163,5 @@ fn text_at(path: &Path) -> Result<Option<String>, String> {
         Ok(_) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::InvalidData => Err("it is not text".into()),
         Err(error) => Err(format!("it cannot be read: {error}")),
-    }
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use std::os::unix::fs::symlink;
-
-    use super::*;
-
-    #[test]
-    fn a_link_on_the_way_is_said() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let root = std::fs::canonicalize(folder.path())
-            .expect("it is there")
-            .join("ws");
-        std::fs::create_dir_all(root.join("src")).expect("it is made");
-        std::fs::write(root.join("src/a"), "x").expect("it is written");
-        symlink("..", root.join("src/up")).expect("a link");
-        symlink("../..", root.join("src/out")).expect("a link");
-        symlink("nowhere", root.join("gone")).expect("a link");
-        let outside = root.with_file_name("x").to_string_lossy().into_owned();
-        let workspace = root.to_string_lossy();
-        for (path, all, to_the_agent) in [
-            ("src/a", None, None),
-            ("src/new/b", None, None),
-            ("src/up/evil.sh", Some("evil.sh"), Some("evil.sh")),
-            ("src/up/src/a", Some("src/a"), Some("src/a")),
-            ("src/out/x", Some(outside.as_str()), Some("outside the workspace")),
-            ("gone", Some("nowhere"), None),
-        ] {
-            assert_eq!(
-                leads_to(&workspace, path, DiskPreview::All).as_deref(),
-                all,
-                "{path}"
-            );
-            assert_eq!(
-                leads_to(&workspace, path, DiskPreview::ToTheAgent).as_deref(),
-                to_the_agent,
-                "{path}"
-            );
-        }
-        let absolute = root.join("src/a");
-        assert_eq!(
-            leads_to(&workspace, &absolute.to_string_lossy(), DiskPreview::All),
-            None
-        );
     }
 }

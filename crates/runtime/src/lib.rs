@@ -42,6 +42,7 @@ mod transport_event;
 
 pub use agentx_agent::approval::{ExplainedVerdict, Verdict, describe, explain_decision, unasked_reading};
 pub use agentx_agent::arguments::argument_error;
+pub use agentx_agent::auto_run_files::{is_guarded, is_instructions};
 pub use agentx_agent::estimate_request;
 pub use agentx_agent::link_targets::LineNames;
 pub use agentx_agent::reading_commands::{ReadingLine, SearchedFolder};

@@ -2,8 +2,11 @@
 //! because the home directory around them cannot be written: so they are made before it starts, for the
 //! programs that are here.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 /// A program, and below the home directory the caches that it makes.
 const FIRST_USE: &[(&str, &[&str])] = &[
@@ -49,20 +52,64 @@ pub fn caches_in_variables(variable: impl Fn(&str) -> Option<PathBuf>) -> Vec<Pa
     named.collect()
 }
 
-/// Makes the caches that are missing, of the programs that are found in one of the `programs` directories.
-/// One that cannot be made is left out: the program then works without a cache, or says what it misses.
-pub(crate) fn make_caches(home: &Path, cargo_home: Option<&Path>, programs: &[PathBuf]) {
-    let is_here = |program: &str| programs.iter().any(|directory| directory.join(program).is_file());
-    let of_home = |cache: &&str| match (cargo_home, cache.strip_prefix(".cargo/")) {
+/// The caches of the programs of a person, before each command.
+#[derive(Debug, Default)]
+pub(crate) struct FirstUse {
+    /// What was there after the caches were made: as long as it does not change, none has to be made.
+    seen: Mutex<Option<FirstUseState>>,
+}
+
+/// The missing caches, and when the directories of programs last changed: a program that is installed changes
+/// one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct FirstUseState {
+    missing: Vec<PathBuf>,
+    changed: Vec<Option<SystemTime>>,
+}
+
+impl FirstUse {
+    /// Makes the caches that are missing, of the programs that are found in one of the `programs`
+    /// directories. One that cannot be made is left out: the program then works without a cache, or says
+    /// what it misses.
+    pub(crate) fn make_caches(&self, home: &Path, cargo_home: Option<&Path>, programs: &[PathBuf]) {
+        let state = || FirstUseState {
+            missing: missing(home, cargo_home).map(|(_, cache)| cache).collect(),
+            changed: programs
+                .iter()
+                .map(|path| fs::metadata(path).ok()?.modified().ok())
+                .collect(),
+        };
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if *seen != Some(state()) {
+            make_caches(home, cargo_home, programs);
+            *seen = Some(state());
+        }
+    }
+}
+
+/// Returns the missing caches of all programs, each with its program.
+fn missing<'a>(
+    home: &'a Path,
+    cargo_home: Option<&'a Path>,
+) -> impl Iterator<Item = (&'static str, PathBuf)> + 'a {
+    let of_home = move |cache: &str| match (cargo_home, cache.strip_prefix(".cargo/")) {
         (Some(cargo), Some(below)) => cargo.join(below),
         _ => home.join(cache),
     };
-    for (program, caches) in FIRST_USE {
-        let missing: Vec<PathBuf> = caches.iter().map(of_home).filter(is_missing).collect();
-        if missing.is_empty() || !is_here(program) {
-            continue;
-        }
-        for cache in missing {
+    let each = |(program, caches): &(&'static str, &'static [&'static str])| {
+        let (program, caches) = (*program, *caches);
+        caches.iter().map(move |cache| (program, *cache))
+    };
+    let all = FIRST_USE.iter().flat_map(each);
+    all.map(move |(program, cache)| (program, of_home(cache)))
+        .filter(|(_, cache)| is_missing(cache))
+}
+
+fn make_caches(home: &Path, cargo_home: Option<&Path>, programs: &[PathBuf]) {
+    let is_here = |program: &str| programs.iter().any(|directory| directory.join(program).is_file());
+    let mut found = BTreeMap::new();
+    for (program, cache) in missing(home, cargo_home) {
+        if *found.entry(program).or_insert_with(|| is_here(program)) {
             let _ = fs::create_dir_all(cache);
         }
     }
@@ -103,6 +150,27 @@ mod tests {
         let cargo = root.path().join("elsewhere");
         make_caches(&home, Some(&cargo), std::slice::from_ref(&bin));
         assert!(cargo.join("registry").is_dir() && cargo.join(".package-cache").is_file());
+    }
+
+    #[test]
+    fn a_program_that_is_installed_later_gets_its_cache_then() {
+        let root = tempfile::tempdir().unwrap();
+        let (home, bin) = (root.path().join("home"), root.path().join("bin"));
+        for directory in [&home, &bin] {
+            fs::create_dir(directory).unwrap();
+        }
+        let first_use = FirstUse::default();
+        let make = || first_use.make_caches(&home, None, std::slice::from_ref(&bin));
+        make();
+        assert_eq!(fs::read_dir(&home).unwrap().count(), 0);
+        fs::write(bin.join("npm"), "").unwrap();
+        let later = SystemTime::now() + std::time::Duration::from_secs(5);
+        fs::File::open(&bin).unwrap().set_modified(later).unwrap();
+        make();
+        assert!(home.join(".npm").exists(), "a program is new");
+        fs::remove_dir(home.join(".npm")).unwrap();
+        make();
+        assert!(home.join(".npm").exists(), "a cache was removed");
     }
 
     #[test]

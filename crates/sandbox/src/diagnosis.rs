@@ -132,13 +132,18 @@ fn findings(
     // A program that cannot be the helper is not the fault of the machine.
     let no_helper = support.no_landlock.is_some();
     let of_machine = |advice| if no_helper { Vec::new() } else { advice };
+    let namespaces = if support.is_passing {
+        vec!["try again; it does not work at this moment, which says nothing about the machine".to_owned()]
+    } else {
+        of_machine(machine.namespace_advice())
+    };
     let landlock = of_machine(machine.landlock_advice(support.landlock_abi.min(NEEDED_ABI)));
     let scope = "start AgentX in a scope of your own systemd: `systemd-run --user --scope agentx`; it needs \
                  control groups of version 2";
     vec![
         kernel,
         step(SandboxStep::Landlock, landlock),
-        step(SandboxStep::Namespace, of_machine(machine.namespace_advice())),
+        step(SandboxStep::Namespace, namespaces),
         SandboxFinding {
             name: "limits",
             works: limits.is_ok(),
@@ -162,6 +167,7 @@ mod tests {
             landlock_abi,
             no_landlock: None,
             namespaces: if namespaces { Ok(()) } else { Err("made up".into()) },
+            is_passing: false,
         }
     }
 
@@ -189,6 +195,20 @@ mod tests {
         ];
         assert_eq!(works, expected);
         assert!(found[3].advice[0].contains("systemd-run"));
+    }
+
+    #[test]
+    fn what_does_not_work_at_this_moment_is_no_reason_to_change_the_machine() {
+        let machine = KernelSettings {
+            apparmor_restricts: Some(1),
+            ..KernelSettings::default()
+        };
+        let full = SandboxSupport {
+            is_passing: true,
+            ..support(7, false)
+        };
+        let said = advice(&machine, &full);
+        assert!(said.contains("try again") && !said.contains("AppArmor"), "{said}");
     }
 
     #[test]

@@ -22,28 +22,36 @@ pub(crate) struct FoundPaths {
     places: Places,
 }
 
-/// The places on the ways to paths. Each is looked at once, because most paths of a policy begin with the same
-/// names, and a policy is made for each command.
+/// The places on the ways to paths. Each is looked at once, because most paths of a policy begin with the
+/// same names, and a policy is made for each command.
 #[derive(Default)]
-struct Places(HashMap<PathBuf, Place>);
+struct Places(HashMap<PathBuf, FoundPlace>);
 
 /// What is at a place.
 #[derive(Clone)]
-enum Place {
+enum FoundPlace {
     Nothing,
     Link(PathBuf),
     Other,
 }
 
 impl Places {
-    fn at(&mut self, path: &Path) -> Place {
+    /// Returns the longest beginning of a path that was looked at and has no link in it.
+    fn known_part_of<'p>(&self, path: &'p Path) -> &'p Path {
+        let is_plain = |part: &&Path| matches!(self.0.get(*part), Some(FoundPlace::Other));
+        path.ancestors().skip(1).find(is_plain).unwrap_or(Path::new("/"))
+    }
+
+    fn at(&mut self, path: &Path) -> FoundPlace {
         if let Some(place) = self.0.get(path) {
             return place.clone();
         }
         let place = match fs::symlink_metadata(path) {
-            Err(_) => Place::Nothing,
-            Ok(about) if about.is_symlink() => fs::read_link(path).map_or(Place::Nothing, Place::Link),
-            Ok(_) => Place::Other,
+            Err(_) => FoundPlace::Nothing,
+            Ok(about) if about.is_symlink() => {
+                fs::read_link(path).map_or(FoundPlace::Nothing, FoundPlace::Link)
+            }
+            Ok(_) => FoundPlace::Other,
         };
         self.0.insert(path.to_owned(), place.clone());
         place
@@ -110,11 +118,12 @@ impl Way {
         if !path.is_absolute() {
             return None;
         }
+        let known = places.known_part_of(path);
         let mut way = Self {
             links: Vec::new(),
-            end: PathBuf::from("/"),
+            end: known.to_owned(),
         };
-        let mut rest = names(path);
+        let mut rest = names(path.strip_prefix(known).ok()?);
         while let Some(name) = rest.pop_front() {
             if name == ".." {
                 way.end.pop();
@@ -122,12 +131,12 @@ impl Way {
             }
             let next = way.end.join(&name);
             let target = match places.at(&next) {
-                Place::Nothing => return None,
-                Place::Other => {
+                FoundPlace::Nothing => return None,
+                FoundPlace::Other => {
                     way.end = next;
                     continue;
                 }
-                Place::Link(target) => target,
+                FoundPlace::Link(target) => target,
             };
             way.links.push(next);
             if way.links.len() > MOST_LINKS {

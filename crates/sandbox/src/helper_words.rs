@@ -2,6 +2,8 @@
 
 /// The word with which the helper tries namespaces.
 pub(crate) const PROBE: &str = "probe";
+/// The beginning of its answer if the reason may be gone at the next attempt.
+pub(crate) const PASSING: &str = "passing: ";
 /// The word with which it tries control groups.
 pub(crate) const PROBE_LIMITS: &str = "probe-limits";
 /// The word behind [`HELPER`](crate::HELPER) with which it runs a command.

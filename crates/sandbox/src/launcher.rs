@@ -4,14 +4,15 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use crate::caches::FirstUse;
 use crate::command_place::CommandPlace;
 use crate::helper::can_be_helper;
 use crate::helper_words::{RUN, RUN_LOCKED};
-use crate::probe::{NO_HELPER, limits};
+use crate::probe::{NO_HELPER, ProbeFailure, limits};
 use crate::temporary::{directory_of, occupy};
 use crate::{HELPER, SandboxError, SandboxMode, SandboxPolicy, SandboxProfile, SandboxStep, SandboxSupport};
 
-/// Starts commands in a sandbox. Clones share what was found out about the machine.
+/// Starts commands in a sandbox. Clones share what was found out about the machine for good.
 #[derive(Clone, Debug)]
 pub struct SandboxLauncher {
     inner: Arc<LauncherInner>,
@@ -25,6 +26,7 @@ struct LauncherInner {
     profile: SandboxProfile,
     support: OnceLock<SandboxSupport>,
     limits: OnceLock<Result<(), String>>,
+    first_use: FirstUse,
     #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
     templates: crate::linux::Templates,
 }
@@ -54,6 +56,21 @@ impl SandboxedCommand {
     }
 }
 
+impl SandboxedCommand {
+    /// Lets the command have no network in place of single hosts, whose proxy somebody would have to serve.
+    ///
+    /// # Errors
+    /// Returns an error if the policy cannot be written down.
+    pub fn without_proxy(mut self) -> Result<Self, SandboxError> {
+        self.policy.proxy = false;
+        let policy = self.policy.to_argument()?;
+        if let Some(word) = self.arguments.get_mut(2) {
+            *word = policy.into();
+        }
+        Ok(self)
+    }
+}
+
 impl SandboxLauncher {
     /// Creates a launcher for this setting. `helper` is a program whose `main` begins with
     /// [`act_as_helper`](crate::act_as_helper), such as `agentx` or the program `agentx-held` of this crate.
@@ -77,6 +94,7 @@ impl SandboxLauncher {
                 profile,
                 support: OnceLock::new(),
                 limits: OnceLock::new(),
+                first_use: FirstUse::default(),
                 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
                 templates: crate::linux::Templates::default(),
             }),
@@ -88,15 +106,22 @@ impl SandboxLauncher {
         &self.inner.profile
     }
 
-    /// Returns the support of this machine. The first call starts the helper once.
-    pub fn support(&self) -> &SandboxSupport {
-        let of_machine = || {
-            if self.inner.is_own && !can_be_helper() {
-                return SandboxSupport::without_helper();
-            }
+    /// Returns the support of this machine. The first call starts the helper once, and so does each one until
+    /// the answer is one for good.
+    pub fn support(&self) -> SandboxSupport {
+        let known = &self.inner.support;
+        if let Some(known) = known.get() {
+            return known.clone();
+        }
+        let found = if self.inner.is_own && !can_be_helper() {
+            SandboxSupport::without_helper()
+        } else {
             SandboxSupport::of_machine(&self.inner.helper)
         };
-        self.inner.support.get_or_init(of_machine)
+        if found.is_passing {
+            return found;
+        }
+        known.get_or_init(|| found).clone()
     }
 
     /// Returns why commands cannot be held to limits of memory and processes, if they cannot. The first call
@@ -104,14 +129,22 @@ impl SandboxLauncher {
     ///
     /// # Errors
     /// Returns the reason.
-    pub fn limits_support(&self) -> &Result<(), String> {
-        let tried = || {
-            if self.inner.is_own && !can_be_helper() {
-                return Err(NO_HELPER.to_owned());
-            }
+    pub fn limits_support(&self) -> Result<(), String> {
+        let known = &self.inner.limits;
+        if let Some(known) = known.get() {
+            return known.clone();
+        }
+        let found = if self.inner.is_own && !can_be_helper() {
+            Err(ProbeFailure::lasting(NO_HELPER.to_owned()))
+        } else {
             limits(&self.inner.helper)
         };
-        self.inner.limits.get_or_init(tried)
+        let is_passing = found.as_ref().is_err_and(|failure| failure.is_passing);
+        let found = found.map_err(|failure| failure.why);
+        if is_passing {
+            return found;
+        }
+        known.get_or_init(|| found).clone()
     }
 
     /// The step that holds the next command.
@@ -130,7 +163,7 @@ impl SandboxLauncher {
             && !profile.best_effort
             && let Err(why) = self.limits_support()
         {
-            return Err(SandboxError::Limits { why: why.clone() });
+            return Err(SandboxError::Limits { why });
         }
         Ok(step)
     }
@@ -185,7 +218,7 @@ impl SandboxLauncher {
         if self.step_in(place.workspace)? == SandboxStep::None {
             return Ok(None);
         }
-        self.inner.profile.make_caches();
+        self.inner.profile.make_caches(&self.inner.first_use);
         let policy = self.policy(place)?;
         occupy(&policy.paths.temporary)?;
         let mut arguments: Vec<OsString> = vec![HELPER.into(), RUN.into(), policy.to_argument()?.into()];
@@ -211,7 +244,14 @@ impl SandboxLauncher {
         start: &crate::TemplateStart<'_>,
     ) -> Result<Option<crate::HeldProcess>, SandboxError> {
         #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-        return self.inner.templates.start(sandboxed, start);
+        return {
+            let words = [
+                &[sandboxed.program.clone().into()],
+                sandboxed.arguments.as_slice(),
+            ]
+            .concat();
+            self.inner.templates.start(&sandboxed.policy, &words, start)
+        };
         #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
         {
             let _ = (sandboxed, start);

@@ -31,6 +31,7 @@ mod promises;
 mod proxy_listener;
 mod refusal;
 mod repository;
+mod repository_around;
 mod step;
 mod temporary;
 mod tool_settings;

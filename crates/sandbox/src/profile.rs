@@ -4,9 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::caches::make_caches;
+use crate::caches::FirstUse;
 use crate::found_paths::FoundPaths;
 use crate::repository::repository;
+use crate::repository_around::repository_around;
 use crate::tool_settings::{TOOL_SETTINGS, has_no_password};
 use crate::{
     HostPattern, SandboxError, SandboxLimits, SandboxNetwork, SandboxPaths, SandboxPolicy, SandboxStep,
@@ -64,12 +65,14 @@ const TOOLCHAINS: &[&str] = &[
     ".cabal",
     ".cargo",
     ".conda",
+    ".config/fd",
     ".config/git",
     ".deno",
     ".gem",
     ".ghcup",
     ".gitconfig",
     ".gitignore",
+    ".gitignore_global",
     ".gradle",
     ".julia",
     ".local/bin",
@@ -84,6 +87,7 @@ const TOOLCHAINS: &[&str] = &[
     ".opam",
     ".pyenv",
     ".rbenv",
+    ".ripgreprc",
     ".rustup",
     ".sdkman",
     ".volta",
@@ -202,6 +206,10 @@ pub struct SandboxProfile {
     pub write: Vec<PathBuf>,
     /// More that is never reached: the program's own data and configuration.
     pub hidden: Vec<PathBuf>,
+    /// Files that run outside of a sandbox by the hash that a person accepted, such as the script of a
+    /// server. In the step `namespace`, commands do not change those in their workspace: between a look at
+    /// such a file and its start, they could put another one in its place. The first 64 count.
+    pub programs: Vec<PathBuf>,
     /// The network of commands.
     pub network: SandboxNetwork,
     /// The hosts that commands reach through the proxy, if the network is one by proxy.
@@ -236,21 +244,29 @@ impl SandboxProfile {
             return Err(SandboxError::path(planted, why));
         }
         let mut found = FoundPaths::default();
-        let hidden = found.all(self.hidden(home.as_deref()), &[], &[]);
+        let (readable, secret) = tool_settings(home.as_deref());
+        let hidden = found.all([self.hidden(home.as_deref()), secret].concat(), &[], &[]);
+        let protected = [repository.protected, vec![workspace.join(".agentx")]].concat();
+        let (programs, ways) = self.programs_in(&workspace, &protected);
         let mut places = vec![workspace.clone()];
         places.extend(repository.write);
+        places.extend(ways);
         let mut write = found.all_writable(self.write(home.as_deref()), &places);
         write.extend(places);
         let chosen = found.all(self.read.clone(), &write, &write);
-        let mut read = found.all(self.read(home.as_deref()), &write, &write);
+        let read = [readable, self.read(home.as_deref())].concat();
+        let mut read = found.all(read, &write, &write);
         let holds_home = |path: &Path| home.as_ref().is_some_and(|home| home.starts_with(path));
         read.retain(|path| path != Path::new("/") && !holds_home(path));
         read.extend(chosen);
+        if step == SandboxStep::Namespace {
+            read.extend(repository_around(&workspace, home.as_deref()));
+        }
         let may = |path: &PathBuf| !hidden.contains(path);
         let paths = SandboxPaths {
             read: outermost(read.into_iter().filter(may).collect()),
             write,
-            protected: [repository.protected, vec![workspace.join(".agentx")]].concat(),
+            protected: [protected, programs].concat(),
             hidden,
             links: found.links,
             temporary,
@@ -265,6 +281,28 @@ impl SandboxProfile {
             limits: self.limits(),
         };
         policy.check().map(|()| policy)
+    }
+
+    /// Returns the files of `programs` in a workspace, and the directories on the way to them: one that is
+    /// bound cannot be renamed to make room for another one. A link is neither, and what is in one of the
+    /// `protected` places needs nothing.
+    fn programs_in(&self, workspace: &Path, protected: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
+        const MOST: usize = 64;
+        let is_real = |path: &&PathBuf| {
+            let real = fs::canonicalize(path);
+            let is_protected = protected.iter().any(|above| path.starts_with(above));
+            let is_here = path.starts_with(workspace) && !is_protected;
+            is_here && path.is_file() && real.is_ok_and(|real| real == **path)
+        };
+        let programs: Vec<PathBuf> = self.programs.iter().filter(is_real).take(MOST).cloned().collect();
+        let above = |path: &PathBuf| {
+            let between = path.ancestors().skip(1).take_while(|above| *above != workspace);
+            between.map(Path::to_owned).collect::<Vec<_>>()
+        };
+        let mut ways: Vec<PathBuf> = programs.iter().flat_map(above).collect();
+        ways.sort();
+        ways.dedup();
+        (programs, ways)
     }
 
     /// The limits of a command.
@@ -294,9 +332,9 @@ impl SandboxProfile {
 
     /// Makes the caches that the programs of this person make at their first use, so that commands can write
     /// them.
-    pub(crate) fn make_caches(&self) {
+    pub(crate) fn make_caches(&self, first_use: &FirstUse) {
         if let Some(home) = &self.home {
-            make_caches(home, self.cargo_home.as_deref(), &self.program_directories);
+            first_use.make_caches(home, self.cargo_home.as_deref(), &self.program_directories);
         }
     }
 
@@ -304,7 +342,6 @@ impl SandboxProfile {
         let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
         if let Some(home) = home {
             read.extend(TOOLCHAINS.iter().map(|name| home.join(name)));
-            read.extend(tool_settings(home).filter(|path| has_no_password(path)));
         }
         read.extend(self.cargo_home.iter().chain(&self.rustup_home).cloned());
         for directory in &self.program_directories {
@@ -331,7 +368,6 @@ impl SandboxProfile {
         let mut hidden: Vec<PathBuf> = SYSTEM_SECRETS.iter().map(PathBuf::from).collect();
         if let Some(home) = home {
             hidden.extend(SECRETS.iter().map(|name| home.join(name)));
-            hidden.extend(tool_settings(home).filter(|path| !has_no_password(path)));
         }
         if let Some(cargo) = &self.cargo_home {
             hidden.extend(["credentials", "credentials.toml"].map(|name| cargo.join(name)));
@@ -341,9 +377,12 @@ impl SandboxProfile {
     }
 }
 
-/// The settings of package managers in this home directory.
-fn tool_settings(home: &Path) -> impl Iterator<Item = PathBuf> {
-    TOOL_SETTINGS.iter().map(|name| home.join(name))
+/// The settings of package managers in this home directory: those that may be read, and all others.
+fn tool_settings(home: Option<&Path>) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let all = home
+        .into_iter()
+        .flat_map(|home| TOOL_SETTINGS.iter().map(|name| home.join(name)));
+    all.partition(|path| has_no_password(path))
 }
 
 /// Removes paths that are below another path of the list.
@@ -409,6 +448,43 @@ mod tests {
                 .policy(SandboxStep::Landlock, &home.join("gone"), "/tmp/a/b".into())
                 .is_err()
         );
+    }
+
+    #[test]
+    fn a_program_of_the_folder_is_protected_and_opens_nothing_that_was() {
+        let home = tempfile::tempdir().unwrap();
+        let home = fs::canonicalize(home.path()).unwrap();
+        let mut profile = made(&home);
+        for name in ["work/srv/deep", "work/.agentx/tools", "elsewhere"] {
+            fs::create_dir_all(home.join(name)).unwrap();
+        }
+        let names = [
+            "work/srv/deep/a.py",
+            "work/.agentx/tools/b.sh",
+            "work/.git/hooks/c",
+            "elsewhere/d",
+        ];
+        profile.programs = names.map(|name| home.join(name)).to_vec();
+        for program in &profile.programs {
+            fs::write(program, "made up").unwrap();
+        }
+        std::os::unix::fs::symlink(home.join(names[0]), home.join("work/link")).unwrap();
+        profile.programs.push(home.join("work/link"));
+        let policy = profile.policy(SandboxStep::Namespace, &home.join("work"), "/tmp/a/b".into());
+        let paths = policy.unwrap().paths;
+        let is_protected: Vec<bool> = profile
+            .programs
+            .iter()
+            .map(|path| paths.protected.contains(path))
+            .collect();
+        assert_eq!(is_protected, [true, false, false, false, false]);
+        for (name, is_written) in [
+            ("work/srv", true),
+            ("work/srv/deep", true),
+            ("work/.agentx/tools", false),
+        ] {
+            assert_eq!(paths.write.contains(&home.join(name)), is_written, "{name}");
+        }
     }
 
     #[test]

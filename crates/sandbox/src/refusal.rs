@@ -57,6 +57,8 @@ const WORDS: &[(&str, RefusalKind)] = &[
     ("ENOENT", RefusalKind::Missing),
     ("Cannot connect to", RefusalKind::Missing),
     ("does not appear to be a git repository", RefusalKind::Missing),
+    ("not a git repository: ", RefusalKind::Missing),
+    ("; check .git/objects/info/alternates", RefusalKind::Missing),
 ];
 
 /// The most of an output that is searched: its end.
@@ -281,6 +283,19 @@ mod tests {
                 Some(format!("{} cannot be written", at("lib/file"))),
             ),
             (
+                Namespace,
+                format!("fatal: not a git repository: {}", at("outside")),
+                Some(format!("{} is not let in", at("outside"))),
+            ),
+            (
+                Namespace,
+                format!(
+                    "error: object directory {} does not exist; check .git/objects/info/alternates",
+                    at("outside")
+                ),
+                Some(format!("{} is not let in", at("outside"))),
+            ),
+            (
                 Landlock,
                 "ping: Network is unreachable".to_owned(),
                 Some("there is no network".to_owned()),
@@ -307,6 +322,10 @@ mod tests {
             (&format!("cat: {outside}: No such file or directory"), None),
             ("cat: ./gone: No such file or directory", None),
             ("error: it does not compile", None),
+            (
+                "fatal: not a git repository (or any of the parent directories): .git",
+                None,
+            ),
         ] {
             let found = policy(&root, SandboxStep::Namespace).refusal(line, &root.join("work"));
             let expected = words.map(SandboxRefusal::of_words);

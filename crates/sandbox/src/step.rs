@@ -101,6 +101,15 @@ pub enum SandboxError {
         /// The directory.
         directory: String,
     },
+    /// Namespaces could not be made at this moment.
+    #[error(
+        "the sandbox cannot be made at this moment: {why}; the command was not run, because it would have run \
+         without one"
+    )]
+    NotNow {
+        /// The cause.
+        why: String,
+    },
     /// A path cannot be written down, opened or made.
     #[error("the sandbox cannot use {path}: {why}")]
     Path {

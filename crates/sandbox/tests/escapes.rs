@@ -395,7 +395,7 @@ fn check(attempts: &[Attempt], network: bool) {
             .iter()
             .filter(|attempt| step != Bare || is_tried_bare(attempt))
         {
-            let got_out = tried(attempt, (step, from_template), network);
+            let got_out = tried(attempt, step, from_template, network);
             let is_open = attempt.open.contains(&step);
             match got_out {
                 Ok(said) if !is_open => wrong.push(format!("{step}: {} got out: {said}", attempt.name)),
@@ -416,11 +416,7 @@ fn is_tried_bare(attempt: &Attempt) -> bool {
 }
 
 /// Returns what the attempt said: `Ok` if it got out, `Err` if it did not.
-fn tried(
-    attempt: &Attempt,
-    (step, from_template): (SandboxStep, bool),
-    network: bool,
-) -> Result<String, String> {
+fn tried(attempt: &Attempt, step: SandboxStep, from_template: bool, network: bool) -> Result<String, String> {
     let mut world = World::new();
     world.network = network;
     let mut victim = Victim::new();

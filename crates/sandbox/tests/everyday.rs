@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use agentx_sandbox::SandboxStep;
 
-use crate::held::{World, said, steps};
+use crate::held::{HELD, World, said, steps};
 
 /// A piece of work: the programs that it needs, files of the workspace, and a line with what it says last.
 struct Work {
@@ -160,4 +160,69 @@ fn settings_of_a_package_manager_are_read_without_passwords() {
             assert_eq!(text == settings, is_read, "{step}: {}", said(&output));
         }
     }
+}
+
+/// A workspace may be a directory of a working tree. What is around it is read, and not changed.
+#[test]
+fn git_sees_the_whole_working_tree_from_a_directory_in_it() {
+    let has_git = std::process::Command::new("git")
+        .arg("--version")
+        .output()
+        .is_ok();
+    if !has_git || !steps().contains(&SandboxStep::Namespace) {
+        return;
+    }
+    let world = World::new();
+    let made = world.run(
+        SandboxStep::None,
+        "git init -q tree && cd tree && mkdir sub && echo 1 > top && echo 1 > sub/a && git add . && \
+         git -c user.name=ada -c user.email=ada@example.com commit -qm one",
+    );
+    assert!(made.status.success(), "{}", said(&made));
+    for (line, expected) in [
+        ("git status --porcelain", ""),
+        ("cat ../top", "1\n"),
+        ("echo 2 > ../top || echo refused", "refused\n"),
+        ("cat ../../../home/notes || echo refused", "refused\n"),
+    ] {
+        let mut command = std::process::Command::new(HELD);
+        command
+            .arg(SandboxStep::Namespace.as_str())
+            .arg(world.path("work/tree/sub"))
+            .args(["sh", "-c", line])
+            .env("HOME", world.path("home"));
+        let output = command.output().unwrap();
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            expected,
+            "{line}: {}",
+            said(&output)
+        );
+    }
+}
+
+/// A server of the folder runs outside of the sandbox if its file is as the person accepted it.
+#[test]
+fn a_file_that_runs_outside_is_not_changed_by_a_command() {
+    if !steps().contains(&SandboxStep::Namespace) {
+        return;
+    }
+    let world = World::new();
+    let made = world.run(
+        SandboxStep::None,
+        "mkdir -p srv/deep && echo accepted > srv/deep/a.py",
+    );
+    assert!(made.status.success(), "{}", said(&made));
+    let mut command = world.command(SandboxStep::Namespace, &["sh", "-c"]);
+    command.env("HELD_PROGRAM", world.path("work/srv/deep/a.py")).arg(
+        "for line in 'echo x >> srv/deep/a.py' 'rm -f srv/deep/a.py' 'mv srv/deep/a.py b.py' \
+         'mv srv other' 'mv srv/deep other' 'echo x > n && mv -f n srv/deep/a.py' \
+         'ln -sf /etc/passwd srv/deep/a.py'; do sh -c \"$line\" && echo \"done: $line\"; done; \
+         echo new > srv/deep/b.py && cat srv/deep/b.py srv/deep/a.py",
+    );
+    let output = command.output().unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(shown, "new\naccepted\n", "{}", said(&output));
+    let now = fs::read_to_string(world.path("work/srv/deep/a.py")).unwrap();
+    assert_eq!(now, "accepted\n");
 }

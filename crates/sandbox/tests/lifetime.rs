@@ -68,6 +68,64 @@ fn what_is_left_running_goes_on_and_dies_with_its_group() {
     }
 }
 
+/// A line that starts a process in a session of its own, and ends when that process is there.
+pub(crate) const DAEMON: &str =
+    "setsid sh -c 'touch up; exec sleep 1000' & while [ ! -e up ]; do sleep 0.01; done; echo left";
+
+/// Nobody sees such a process any more, and it could change files between a check and its use.
+#[test]
+fn what_has_left_its_group_ends_with_the_command_and_is_told() {
+    let world = World::new();
+    if !steps().contains(&SandboxStep::Namespace) {
+        return;
+    }
+    // The output ends when every process that has it is gone.
+    let output = world.run(SandboxStep::Namespace, DAEMON);
+    assert!(output.status.success(), "{}", said(&output));
+    let expected = "agentx: 1 process that the command left was ended; start long-running programs as a \
+                    background job\n";
+    assert_eq!(String::from_utf8_lossy(&output.stderr), expected);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "left\n");
+}
+
+/// A process that does not end by request is killed, and one that forks all the time does not get away.
+#[test]
+fn what_has_left_its_group_cannot_stay_by_force() {
+    let world = World::new();
+    if !steps().contains(&SandboxStep::Namespace) {
+        return;
+    }
+    let line = "setsid sh -c 'trap \"\" TERM HUP INT; touch up; while :; do (sleep 1000 &); sleep 0.01; done' & \
+                while [ ! -e up ]; do sleep 0.01; done; exit 3";
+    let output = world.run(SandboxStep::Namespace, line);
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert!(
+        said(&output).contains("that the command left w"),
+        "{}",
+        said(&output)
+    );
+}
+
+/// A process that stays in the group keeps the namespace, and nothing outlives the group.
+#[test]
+fn what_has_left_its_group_ends_with_the_last_member_of_it() {
+    let world = World::new();
+    if !steps().contains(&SandboxStep::Namespace) {
+        return;
+    }
+    let line = format!("sleep 1000 & {DAEMON}");
+    let mut command = world.command(SandboxStep::Namespace, &["sh", "-c", &line]);
+    let mut child = command.process_group(0).stdout(Stdio::piped()).spawn().unwrap();
+    let mut output = child.stdout.take().unwrap();
+    assert!(child.wait().unwrap().success());
+    let group = Pid::from_raw(i32::try_from(child.id()).unwrap());
+    assert_eq!(killpg(group, None), Ok(()), "a member still runs");
+    killpg(group, Signal::SIGKILL).unwrap();
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "left\n");
+}
+
 #[test]
 fn a_signal_for_the_group_reaches_the_command() {
     let world = World::new();

@@ -16,7 +16,7 @@ const LARGE: &str = "head -c 300000000 /dev/zero | tail -c 299000000 | wc -c";
 fn a_command_is_held_to_its_limits_or_does_not_run() {
     let launcher = SandboxLauncher::new(HELD, SandboxMode::Auto, SandboxProfile::default());
     let support = launcher.limits_support();
-    if let Err(why) = support {
+    if let Err(why) = &support {
         eprintln!("limits are not held here: {why}");
     }
     let world = World::new();
@@ -53,6 +53,6 @@ fn best_effort_runs_a_command_that_cannot_be_held() {
 fn a_program_that_is_no_helper_has_no_limits() {
     let gone = Path::new("/made-up/helper");
     let launcher = SandboxLauncher::new(gone, SandboxMode::Auto, SandboxProfile::default());
-    let why = launcher.limits_support().clone().unwrap_err();
+    let why = launcher.limits_support().unwrap_err();
     assert!(why.contains("could not be started"), "{why}");
 }

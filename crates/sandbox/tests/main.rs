@@ -13,5 +13,6 @@ mod everyday;
 mod held;
 mod lifetime;
 mod limits;
+mod probe;
 mod proxy;
 mod template;

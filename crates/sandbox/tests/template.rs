@@ -2,6 +2,7 @@
 //! changed since the template was made is seen.
 
 use std::fs;
+use std::io::BufRead as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 
@@ -65,8 +66,14 @@ fn two_commands_share_no_namespace() {
     for (network, shared) in [(false, ""), (true, "net")] {
         let template = FromTemplate::new(&world, network);
         let line = "cd /proc/self/ns; for kind in user mnt pid ipc uts net; do readlink $kind; done";
-        let of_command = || template.run(&world, &["sh", "-c", line]).1;
-        let (first, second) = (of_command(), of_command());
+        // The number of a namespace that is gone is given out again, so the first one still runs.
+        let waits = format!("{line}; exec sleep 1000");
+        let (output, first) = template.start(&world, &["sh", "-c", &waits]);
+        let lines = std::io::BufReader::new(output).lines().take(6);
+        let group = Pid::from_raw(i32::try_from(first.id()).unwrap());
+        let first: String = lines.map(|line| line.unwrap() + "\n").collect();
+        let (_, second) = template.run(&world, &["sh", "-c", line]);
+        killpg(group, Signal::SIGKILL).unwrap();
         assert_eq!(first.lines().count(), 6, "{first}");
         for (first, second) in first.lines().zip(second.lines()) {
             let is_shared = first.split(':').next() == Some(shared);
@@ -97,14 +104,35 @@ fn one_command_leaves_nothing_for_the_next_but_its_files() {
         let (status, output) = run(line);
         assert!(!status.success(), "{line}: {output}");
     }
-    // The first process inside has nothing of the program, and those who look for the command find it.
-    let (_, output) = run("tr '\\0' '\\n' < /proc/1/environ | sort -u | grep .");
+}
+
+/// The first process inside has nothing of the program, and those who look for the processes of a command
+/// find it by the mark of the command.
+#[test]
+fn the_first_process_inside_shows_the_mark_and_no_other_variable() {
+    let Some((world, template)) = world() else { return };
+    let (mut output, leader) = template.start(&world, &["sh", "-c", "echo up; exec sleep 1000"]);
+    std::io::Read::read_exact(&mut output, &mut [0; 3]).unwrap();
+    let variables = |process: Pid| {
+        let environment = fs::read(format!("/proc/{process}/environ")).unwrap();
+        let environment = String::from_utf8(environment).unwrap();
+        let mut variables: Vec<String> = environment.split('\0').map(str::to_owned).collect();
+        variables.retain(|variable| !variable.is_empty());
+        variables.sort();
+        variables
+    };
+    let shown: Vec<Vec<String>> = templates(&world).into_iter().map(variables).collect();
     let expected = [
         FromTemplate::MARK,
         "AGENTX_TEMPLATE=",
         "_RJEM_MALLOC_CONF=background_thread:false",
     ];
-    assert_eq!(output.lines().collect::<Vec<_>>(), expected);
+    assert!(shown.iter().any(|shown| *shown == expected), "{shown:?}");
+    killpg(
+        Pid::from_raw(i32::try_from(leader.id()).unwrap()),
+        Signal::SIGKILL,
+    )
+    .unwrap();
 }
 
 /// What is made or replaced outside after the template was made is protected and hidden for the next command.
@@ -150,6 +178,17 @@ fn what_is_left_running_goes_on_and_dies_with_its_group() {
     // Ends when every process that has the pipe is gone.
     let rest = std::io::read_to_string(output).unwrap();
     assert_eq!(rest, "");
+}
+
+#[test]
+fn what_has_left_its_group_ends_with_the_command_and_is_told() {
+    let Some((world, template)) = world() else { return };
+    let (output, mut leader) = template.start(&world, &["sh", "-c", crate::lifetime::DAEMON]);
+    assert!(leader.wait().unwrap().success());
+    // Ends when every process that has the pipe is gone.
+    let said = std::io::read_to_string(output).unwrap();
+    let expected = "left\nagentx: 1 process that the command left was ended; ";
+    assert!(said.starts_with(expected), "{said}");
 }
 
 #[test]

@@ -206,16 +206,6 @@ pub fn visible_part(text: &str, part: Range<usize>) -> String {
     out
 }
 
-/// Returns one line as in [`visible`], with every joiner as a sign: for command lines and rules that a person
-/// decides about, because to a shell they are a part of the word.
-pub fn visible_command(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        push_sign(c, &mut out);
-    }
-    out
-}
-
 /// Adds a character, or its sign if it is not printable or takes no room.
 fn push_sign(c: char, out: &mut String) {
     match c {
@@ -430,8 +420,6 @@ mod tests {
                 assert_eq!(parts, text, "at {at}");
             }
         }
-        assert_eq!(visible_command("می\u{200c}خ"), "می<U+200C>خ");
-        assert_eq!(visible_command("👩\u{200d}💻"), "👩<U+200D>💻");
     }
 
     #[test]

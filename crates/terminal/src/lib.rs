@@ -24,6 +24,7 @@ mod editor;
 mod highlight;
 mod history;
 mod history_file;
+pub mod lookalikes;
 mod markdown;
 mod painter;
 mod pastes;

@@ -1,5 +1,6 @@
 //! The cost of a call of `bash` above the bare process: 50 times `echo hi`, in turn with the standard library
-//! running the same, and with tokio doing so.
+//! running the same, and with tokio doing so; and in a sandbox, from a template and by a helper for each
+//! call.
 //!
 //! `cargo bench -p agentx-tools --bench shell`
 #![allow(
@@ -8,12 +9,14 @@
 )]
 
 use std::ops::Range;
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use agentx_runtime::{BlobStore, BoxFuture, Journal, LogError, ToolContext, ToolOutputSink};
-use agentx_tools::{ToolOptions, Toolbox};
+use agentx_sandbox::{SandboxLauncher, SandboxMode, SandboxNetwork, SandboxProfile};
+use agentx_tools::{BashOptions, ToolOptions, Toolbox};
 use agentx_types::{BlobId, SessionId, ToolCallId, ToolStatus};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -40,15 +43,26 @@ impl BlobStore for NoBlobs {
     }
 }
 
-fn main() {
+fn main() -> ExitCode {
+    if let Some(ended) = agentx_sandbox::act_as_helper() {
+        return ended;
+    }
+    let place = tempfile::tempdir().expect("a directory");
+    for name in ["home", "work"] {
+        std::fs::create_dir(place.path().join(name)).expect("a directory");
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .expect("a runtime");
     let toolbox = Toolbox::builtin(ToolOptions::default());
+    let (from_template, by_helper) = (sandboxed(place.path(), false), sandboxed(place.path(), true));
     let (mut ours, mut bare, mut tokio) = (Duration::MAX, Duration::MAX, Duration::MAX);
+    let (mut template, mut helper) = (Duration::MAX, Duration::MAX);
     for _ in 0..ROUNDS {
-        ours = ours.min(time(|| runtime.block_on(call(&toolbox))));
+        ours = ours.min(time(|| runtime.block_on(call(&toolbox, place.path()))));
+        template = template.min(time(|| runtime.block_on(call(&from_template, place.path()))));
+        helper = helper.min(time(|| runtime.block_on(call(&by_helper, place.path()))));
         bare = bare.min(time(|| {
             assert!(command().output().expect("a process").status.success())
         }));
@@ -70,6 +84,29 @@ fn main() {
         micros(tokio),
         micros(ours) - micros(tokio)
     );
+    let (template, helper) = (micros(template) - micros(ours), micros(helper) - micros(ours));
+    println!("a sandbox adds {template:.0} from a template, {helper:.0} by a helper");
+    ExitCode::SUCCESS
+}
+
+/// The tools with commands in the sandbox `everyday`. Best effort takes a helper for each command.
+fn sandboxed(home: &Path, best_effort: bool) -> Toolbox {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let profile = SandboxProfile {
+        home: Some(home.join("home")),
+        program_directories: std::env::split_paths(&path).collect(),
+        network: SandboxNetwork::On,
+        best_effort,
+        ..SandboxProfile::default()
+    };
+    let bash = BashOptions {
+        sandbox: Some(SandboxLauncher::of_this_program(SandboxMode::Everyday, profile)),
+        ..BashOptions::default()
+    };
+    Toolbox::builtin(ToolOptions {
+        bash,
+        ..ToolOptions::default()
+    })
 }
 
 fn command() -> Command {
@@ -87,11 +124,11 @@ fn time(mut work: impl FnMut()) -> Duration {
     start.elapsed() / CALLS
 }
 
-async fn call(toolbox: &Toolbox) {
+async fn call(toolbox: &Toolbox, place: &Path) {
     let context = ToolContext {
         tool_call_id: ToolCallId::new("call_1"),
         session_id: SessionId::new("ses_1"),
-        workspace: std::env::temp_dir(),
+        workspace: place.join("work"),
         outside_workspace: false,
         output: ToolOutputSink::discard(),
         journal: Journal::discard(),

@@ -144,6 +144,33 @@ fn a_long_change_and_a_long_command_are_read_whole() {
     assert_eq!(asked, 2, "in the question and by the key:\n{}", lines.join("\n"));
 }
 
+/// A line in the middle of a long command does something else than its ends.
+#[test]
+fn a_command_that_does_not_fit_on_the_screen_is_read_before_it_is_allowed() {
+    let notes = "# a note\\n".repeat(30);
+    let sandbox = scripted(&format!(
+        "- {{ input: \"*begin*\", call: {{ tool: bash, input: {{ command: \"{notes}touch made\\n{notes}\" }} }} }}\n\
+         - {{ input: \"*begin*\", result: \"*\", say: \"It has begun.\" }}\n"
+    ));
+    let mut chat = Pty::start(&sandbox, &[], 80, 24);
+    chat.wait_for_last("›");
+    chat.keys("begin\r");
+    chat.wait_for("more rows (Ctrl-O shows all)");
+    chat.wait_for_last(QUESTION);
+    chat.keys("y\r");
+    chat.wait_for("not all of this question fits on the screen");
+    chat.wait_for_last(QUESTION);
+    assert!(!sandbox.path("ws/made").exists(), "nobody has seen that line");
+    chat.keys("\u{f}");
+    chat.wait_for("    touch made");
+    chat.wait_for_last(QUESTION);
+    chat.keys("y\r");
+    chat.wait_for("It has begun.");
+    assert!(sandbox.path("ws/made").exists());
+    chat.wait_for_last("›");
+    leave(chat);
+}
+
 #[test]
 fn reasoning_is_folded_and_shown_again() {
     let sandbox = Sandbox::new();

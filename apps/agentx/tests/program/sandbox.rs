@@ -197,6 +197,14 @@ fn where_no_sandbox_works_commands_run_and_a_line_says_why() {
     assert!(sandbox.path("ws/made").exists(), "{ran}");
     let why = "commands run without a sandbox, because none works here: this is your home directory";
     assert_eq!(ran.stderr.matches(why).count(), 1, "{ran}");
+    let (told, called) = (ran.stderr.find(why), ran.stderr.find("touch made"));
+    assert!(
+        told < called && called.is_some(),
+        "before the first command: {ran}"
+    );
+    let quiet = ["run", "--quiet", "--model", "scripted", "--yes", "run touch made"];
+    let ran = sandbox.run_where(&variables, &quiet, "");
+    assert_eq!(ran.stderr.matches(why).count(), 1, "{ran}");
     let asked = sandbox.run_where(
         &variables,
         &[
@@ -210,6 +218,74 @@ fn where_no_sandbox_works_commands_run_and_a_line_says_why() {
         "",
     );
     assert!(!asked.stderr.contains(why), "{asked}");
+}
+
+/// The files that such a command names are looked at before it runs; in between, another program may put a
+/// link in their place.
+#[test]
+fn a_command_that_only_reads_is_held_and_one_that_a_person_allowed_is_not() {
+    let Some(sandbox) = unset() else { return };
+    sandbox.write("ws/notes.txt", "words-of-a-note\n");
+    for (config, expected) in [
+        ("", &["namespace"][..]),
+        ("sandbox: {mode: none}\n", &[][..]),
+        (
+            "rules:\n  - {effect: allow, tool: bash, argument: 'cat *'}\n",
+            &[][..],
+        ),
+    ] {
+        sandbox.config(config);
+        let ran = sandbox.run(&["run", "--model", "scripted", "run cat notes.txt"]);
+        assert!(ran.to_string().contains("words-of-a-note"), "{config}: {ran}");
+        let steps: Vec<Value> = facts(&sandbox).iter().map(|held| held["step"].clone()).collect();
+        assert_eq!(steps, expected, "{config}: {ran}");
+    }
+}
+
+#[test]
+fn git_shows_no_other_file_through_a_link_in_the_repository() {
+    let Some(sandbox) = unset() else { return };
+    sandbox.write("home/.ssh/id_ed25519", &format!("{SECRET}\n"));
+    let made = |line: &str| {
+        let mut made = std::process::Command::new("sh");
+        let made = made
+            .args(["-c", line])
+            .current_dir(sandbox.path("ws"))
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{made:?}");
+    };
+    let run = |line: &str| sandbox.run(&["run", "--model", "scripted", line]).to_string();
+    made(
+        "git init -q . && echo x > f && git add f && \
+         git -c user.name=ada -c user.email=ada@example.com commit -qm words-of-a-commit",
+    );
+    let ran = run("run git log");
+    assert!(ran.contains("words-of-a-commit"), "{ran}");
+    let ran = run("run git diff");
+    assert!(!ran.contains("cannot be listed"), "{ran}");
+    made("mkdir -p .git/info && ln -s ../../../home/.ssh/id_ed25519 .git/info/grafts");
+    for line in ["run git log", "run git status"] {
+        let ran = run(line);
+        assert!(!ran.contains(SECRET), "{ran}");
+    }
+}
+
+/// What a command leaves in a session of its own could otherwise change files between a check and their use.
+#[test]
+fn what_a_command_leaves_in_a_session_of_its_own_ends_with_it() {
+    let Some(sandbox) = unset() else { return };
+    let ran = demo(
+        &sandbox,
+        "setsid sh -c 'touch up; sleep 1000; touch late' > /dev/null 2>&1 & \
+         while [ ! -e up ]; do sleep 0.01; done; echo left",
+    );
+    let id = sandbox.latest_id([]);
+    let exported = sandbox
+        .run(&["sessions", "export", &id, "--format", "json"])
+        .stdout;
+    let told = "processes that the command left were ended; start long-running programs as a background job";
+    assert!(exported.contains(told), "{ran}\n{exported}");
 }
 
 #[test]

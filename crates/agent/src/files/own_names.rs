@@ -21,6 +21,9 @@ use crate::pattern::normalize;
 /// Maximum number of characters between two names of a path in code: `"a", "b"`.
 const LONGEST_GAP: usize = 4;
 
+/// A name that no file of the program has.
+const NO_NAME: &str = "\u{e000}";
+
 /// Returns the first name of a line that leads to the program's own files although its beginning is not
 /// known.
 pub(crate) fn own_name(
@@ -37,7 +40,7 @@ pub(crate) fn own_name(
         .chain(&reading.joined)
         .chain(&reading.paths);
     let is_own = |name: &&String| ends.iter().any(|end| leads_to(end, name));
-    let by_glob = |name: &&String| prepared.reason_of_glob(name, version) == Some(Guarded::Own);
+    let by_glob = |name: &&String| may_be_own(name, prepared, version);
     let mut spoken = reading.spoken.iter();
     let named = names.find(is_own).or_else(|| spoken.find(by_glob));
     let in_code = || {
@@ -47,6 +50,34 @@ pub(crate) fn own_name(
             .find_map(|text| ends.iter().find_map(|end| end_in_code(end, text)))
     };
     named.map(|name| shown(name)).or_else(in_code)
+}
+
+/// Returns whether a name that no command opens by itself may be one of the program's own files. If a folder
+/// of them lies in the workspace, an unknown beginning may stand for it, and then every name would be one
+/// (`sh x.sh`, `echo "$i/10"`): so the known parts have to fit a part of the path, or name a file from the
+/// workspace on.
+fn may_be_own(name: &str, prepared: &PreparedGuard<'_>, version: u32) -> bool {
+    let fits = |name: &str| prepared.reason_of_glob(name, version) == Some(Guarded::Own);
+    if !name.starts_with(ANYTHING) || name.contains("..") {
+        return fits(name);
+    }
+    let known = name.trim_start_matches([ANYTHING, '/']);
+    let is_here = || match known {
+        "" => false,
+        _ if known.contains([STAR, ANYTHING]) => fits(known),
+        _ => prepared.reason(known) == Some(Guarded::Own),
+    };
+    (fits(name) && !fits(&without_known_parts(name))) || is_here()
+}
+
+/// Returns a name with another one in place of each known part.
+fn without_known_parts(name: &str) -> String {
+    let parts = name.split('/').map(|part| match part {
+        "" | "." | ".." => part,
+        _ if part.contains([STAR, ANYTHING]) => part,
+        _ => NO_NAME,
+    });
+    parts.collect::<Vec<_>>().join("/")
 }
 
 /// Returns the names of which the paths of the program's own files are made, in small letters, without the

@@ -15,6 +15,7 @@
 
 use agentx_types::since;
 
+use crate::commands::command_analysis::is_wrapper;
 use crate::pattern::fits;
 
 /// Words behind which `NAME=value` sets a variable, or `env` may follow.
@@ -58,6 +59,45 @@ fn is_before_program(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| is_name(name))
         || BEFORE_VARIABLES.contains(&program)
         || (word.starts_with('-') && !word.contains('*'))
+}
+
+/// Returns whether a pattern names the program that runs: its first word is literal, behind variables and
+/// programs that run another one (`timeout 60 *` names none). A pattern without a star is a whole line.
+pub(crate) fn names_program(pattern: &str) -> bool {
+    let is_whole = !pattern.replace("\\*", "").contains('*');
+    is_whole || begins_with_program(pattern)
+}
+
+fn begins_with_program(pattern: &str) -> bool {
+    let (mut is_wrapped, mut may_be_value) = (false, false);
+    for word in pattern.split_whitespace() {
+        if word.contains(['*', '?', '$', '`']) && !sets_variable(word) {
+            return false;
+        }
+        let is_number = word.starts_with(|c: char| c.is_ascii_digit());
+        let is_option = word.starts_with('-');
+        let is_front = sets_variable(word) || runs_another(word) || (is_wrapped && (is_option || is_number));
+        if !is_front && !may_be_value {
+            return true;
+        }
+        // `-u me`: the word behind an option may be its value, so the next one has to be literal, too.
+        may_be_value = is_wrapped && is_option;
+        is_wrapped |= is_front;
+    }
+    false
+}
+
+/// Returns whether a word sets a variable whose name is known.
+fn sets_variable(word: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    word.split_once('=')
+        .is_some_and(|(name, _)| !name.is_empty() && name.chars().all(is_part))
+}
+
+/// Returns whether a program runs another one on this machine.
+fn runs_another(program: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    name != "ssh" && (is_wrapper(name) || BEFORE_VARIABLES.contains(&name))
 }
 
 /// The number of characters of a word that quote, or begin a substitution or redirection.
@@ -213,6 +253,46 @@ mod tests {
                 !fits_command(pattern, command, since::VALUES_ARE_ONE_WORD),
                 "{command}"
             );
+        }
+    }
+
+    #[test]
+    fn a_program_is_named_by_a_first_word_without_a_star() {
+        for pattern in [
+            "cargo *",
+            "./run.sh *",
+            "PORT=* ./srv",
+            "timeout 60 cargo test *",
+            "nice -n 10 make *",
+            "ssh *",
+            "7z x *",
+            "uname -r",
+            r"\*.sh",
+            r"ls \* *",
+            "sudo -u me ls *",
+            "FOO=$BAR make *",
+        ] {
+            assert!(names_program(pattern), "{pattern}");
+        }
+        for pattern in [
+            "*",
+            "**",
+            "* *",
+            "*h*",
+            "?*",
+            "* --version",
+            "./bin/* x",
+            "git* status",
+            "$TOOL *",
+            "timeout 60 *",
+            "nice -n 10 *",
+            "env A=b *",
+            "sudo -u me *",
+            "xargs -n 1 *",
+            "PORT=1 *",
+            "*=1 cargo test",
+        ] {
+            assert!(!names_program(pattern), "{pattern}");
         }
     }
 }

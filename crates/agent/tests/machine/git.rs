@@ -301,6 +301,12 @@ fn no_star_allows_git_where_a_repository_names_programs_that_nobody_accepted() {
             "{line}: {reason}"
         );
     }
+    // A setting that shows a file is named there, too, so the words say nothing about programs.
+    let (_, reason) = judged(&config, "git status");
+    assert!(
+        reason.starts_with("Git follows this repository (filter.x.clean)"),
+        "{reason}"
+    );
     assert!(judged(&config, "ls -l").0, "what is not Git is not its matter");
     // The decision keeps a rule for this line in this project.
     let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use agentx_agent::approval::explain_decision;
 use agentx_types::{AgentConfig, ApprovalMode, Guard, RULES_VERSION};
 use serde_json::json;
 
@@ -269,4 +270,52 @@ fn the_program_is_known_under_another_name() {
     ] {
         assert_eq!(bash(&auto, line), "allow", "{line}");
     }
+}
+
+/// Made up: a workspace in which the data folder lies. An unknown beginning may stand for that folder, but
+/// then every name would be one of AgentX itself.
+#[test]
+fn a_data_folder_in_the_workspace_does_not_take_lines_that_do_not_name_it() {
+    let mut config = with_rules(ApprovalMode::Ask, &[]);
+    let own = "/home/me/src/hw/data/**";
+    let guard = Guard {
+        own: vec![own.to_owned()],
+        ..config.guard.as_deref().cloned().unwrap_or_default()
+    };
+    config.guard = Some(Arc::new(guard));
+    let verdict = |line: &str| word(&config, "bash", json!({ "command": line }));
+    for line in [
+        "sh p.sh",
+        "sh sub/p.sh x",
+        "timeout 5 sh p.sh",
+        "printf '%s' hello",
+        "echo \"$i/10\"",
+        "set -- a b",
+    ] {
+        assert_ne!(verdict(line), "deny", "{line}");
+    }
+    for line in [
+        "cat data/identity",
+        "bash -c 'cat $0/$1' data identity",
+        "D=data; cat $D/identity",
+        "cat */identity",
+    ] {
+        assert_eq!(verdict(line), "deny", "{line}");
+    }
+}
+
+/// The refusal tells that the line only may name such a file.
+#[test]
+fn a_refusal_for_a_star_says_that_it_may_name_a_file_of_the_program() {
+    let config = with_rules(ApprovalMode::Ask, &[]);
+    let tool = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
+    let reason = |line: &str| explain_decision(&config, tool, &json!({ "command": line })).reason;
+    let said = reason("cat ../../.config/*/config.yaml");
+    assert!(
+        said.contains("* may name a file that belongs to AgentX itself")
+            || said.contains("/config.yaml may name a file that belongs to AgentX itself"),
+        "{said}"
+    );
+    let said = reason("cat ~/.config/agentx/config.yaml");
+    assert!(said.contains(": it belongs to AgentX itself"), "{said}");
 }

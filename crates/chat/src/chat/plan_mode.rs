@@ -9,8 +9,8 @@ use agentx::types::{
 
 use super::Chat;
 use crate::error::ChatError;
-use crate::render::approval;
 use crate::render::approval_mode_word::mode_word;
+use crate::render::approval_outcome;
 use crate::render::approval_reply::ApprovalReply;
 use crate::render::units::counted;
 
@@ -150,7 +150,7 @@ impl Chat<'_> {
         answer: &ApprovalReply,
         kept: &[Rule],
     ) -> String {
-        let words = approval::answered(question, answer, kept);
+        let words = approval_outcome::answered(question, answer, kept);
         if !accepts(question, answer) {
             return words;
         }

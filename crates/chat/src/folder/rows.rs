@@ -3,10 +3,10 @@
 
 use agentx::assembly::{FileRole, FolderContents, FolderFile};
 use agentx::config::{FolderTrust, Loaded, WORKSPACE_FOLDER};
+use agentx_terminal::lookalikes::unmistakable;
 
 use super::excerpt::{InstructionExcerpt, excerpt_rows};
 use super::tools;
-use crate::render::clean::visible;
 use crate::render::units::counted;
 use crate::render::wrapped_text::wrap_lines;
 
@@ -66,8 +66,7 @@ impl FolderRows {
         }
         let never = loaded.never_counts.iter().filter(|_| shows_settings(loaded));
         quiet.push(never.map(|what| format!("never counts: {what}")).collect());
-        let git = loaded.settings.git.shown();
-        let git = git.lines().map(|line| format!("Git runs this program: {line}"));
+        let git = loaded.settings.git.effects().into_iter();
         let of = |role: FileRole| move |effect: String| (role, effect);
         let mut effects: Vec<(FileRole, String)> = Vec::new();
         effects.extend(agents.into_iter().chain(tools).map(of(FileRole::Definition)));
@@ -169,11 +168,11 @@ impl FolderRows {
 }
 
 fn line(row: &str) -> String {
-    format!("  {}\n", visible(row))
+    format!("  {}\n", unmistakable(row))
 }
 
 fn arrow(effect: &str) -> String {
-    format!("  → {}\n", visible(effect))
+    format!("  → {}\n", unmistakable(effect))
 }
 
 /// The beginning of a row, and whether that is all of it.

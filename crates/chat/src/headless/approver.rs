@@ -16,6 +16,7 @@ use crate::render::agents::LiveAgents;
 use crate::render::answers::Answers;
 use crate::render::approval;
 use crate::render::approval_reply::ApprovalReply;
+use crate::render::hidden_words;
 use crate::sessions::refused_calls::NOT_HERE;
 use crate::terminal::console::Console;
 
@@ -212,7 +213,9 @@ impl Questions {
             always_asked(config, tool, input).is_some()
                 || is_useless_rule(config, &request.suggested, tool, input)
         };
-        let keeps = !session.state().await.is_ok_and(asked_each_time);
+        let keeps = file.refused.is_none()
+            && hidden_words::hidden_names(&request.input).is_empty()
+            && !session.state().await.is_ok_and(asked_each_time);
         self.answers = Answers::default().to(request);
         if !keeps {
             self.answers = self.answers.clone().without_rules();

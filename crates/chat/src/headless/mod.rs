@@ -6,6 +6,7 @@ mod answer_type;
 mod approver;
 mod ending;
 mod facts;
+mod first_notes;
 mod folder_of_rule;
 mod operator;
 mod output_options;
@@ -36,6 +37,8 @@ pub use approver::{Approver, deny_instead_of_asking};
 pub use ending::leave;
 pub(crate) use ending::{RunOutcomeCollector, command_that_allows};
 use facts::{drain, next_fact};
+pub(crate) use first_notes::say_if_unheld;
+pub use first_notes::say_of_this_machine;
 pub use operator::RemoteApprovals;
 pub use output_options::{Format, OutputOptions};
 use parts::{FollowedRun, HeadlessOutput, RunQuestions};
@@ -292,7 +295,7 @@ impl Headless {
         }
         let event = &envelope.event;
         self.cast.event(&mut self.output.transcript, envelope);
-        self.output.tell_of_unheld(event, console);
+        self.output.tell_of_unheld(event, console)?;
         if let Some(note) =
             run_start::of_before(event, self.run.earlier.as_ref()).filter(|_| !self.output.quiet)
         {

@@ -4,6 +4,7 @@ use agentx::runtime::View;
 use agentx::types::{AgentStateId, RunId, RuntimeEvent};
 
 use super::approver::Approver;
+use super::first_notes::say_of_unheld;
 use super::output_options::{Format, OutputOptions};
 use super::run_start::AnswerOutput;
 use super::shown_answer::ShownAnswer;
@@ -44,12 +45,19 @@ impl HeadlessOutput {
         }
     }
 
-    /// Tells that commands run without a sandbox, if this event is the first to show it.
-    pub(super) fn tell_of_unheld(&mut self, event: &RuntimeEvent, console: &Console) {
+    /// Tells that commands run without a sandbox, if this event is the first to show it and nothing told it
+    /// before.
+    pub(super) fn tell_of_unheld(
+        &mut self,
+        event: &RuntimeEvent,
+        console: &mut Console,
+    ) -> Result<(), ChatError> {
         if let Some(note) = self.unheld.event(event) {
-            let note = console.err_style().warn(&format!("· {note}"));
-            self.transcript.aside(&note);
+            self.transcript.end_line();
+            self.print(console)?;
+            say_of_unheld(&note, console);
         }
+        Ok(())
     }
 
     /// Writes the text since the last time.

@@ -4,14 +4,15 @@ use agentx::config::show_rule;
 use agentx::runtime::command_severity::{Grade, of_command};
 use agentx::runtime::{FileChangePreview, PendingApproval};
 use agentx::types::{ApprovalDecision, ApprovalRequested, Rule};
+use agentx_terminal::lookalikes::unmistakable;
 use serde_json::Value;
 
 use super::answers::Answers;
 use super::approval_notes;
 use super::approval_reply::ApprovalReply;
 use super::asked::{self, PlanLook};
-use super::clean::{visible, visible_command};
 use super::form_reply;
+use super::hidden_words;
 use super::proposed_change;
 use super::style::AnsiStyle;
 use super::table::cut;
@@ -87,7 +88,8 @@ pub(crate) fn question_text(
         && how
             .answers
             .is_none_or(|answers| answers.has(ApprovalDecision::Always))
-        && request.form.is_none();
+        && request.form.is_none()
+        && hidden_words::hidden_names(&request.input).is_empty();
     let is_brief = how.is_brief;
     let look = QuestionLook { keeps, is_brief };
     let mut text = question_lines(request, file, diff, look, style);
@@ -99,11 +101,14 @@ pub(crate) fn question_text(
             text.push_str(&format!("{}\n", style.dim(&words)));
         }
         if let Some(other) = how.other_answer {
-            text.push_str(&format!("{}\n", style.dim(&visible(&format!("  or {other}")))));
+            text.push_str(&format!(
+                "{}\n",
+                style.dim(&unmistakable(&format!("  or {other}")))
+            ));
         }
     }
     if let Some(why) = how.still_asked {
-        let words = format!("  but it would still be asked about: {}", visible(why));
+        let words = format!("  but it would still be asked about: {}", unmistakable(why));
         text.push_str(&format!("{}\n", style.dim(&words)));
     }
     text
@@ -116,8 +121,8 @@ pub(crate) fn whole_change(
     style: AnsiStyle,
 ) -> Option<String> {
     let lines = change(request, file, style).filter(|lines| is_long(lines))?;
-    let path = visible(edited_path(request)?);
-    let mut text = format!("{}  {path}\n", style.bold(&visible(&request.name)));
+    let path = unmistakable(edited_path(request)?);
+    let mut text = format!("{}  {path}\n", style.bold(&unmistakable(&request.name)));
     for line in lines {
         text.push_str(&format!("    {line}\n"));
     }
@@ -235,7 +240,7 @@ fn question_lines(
     let reason = if request.reason.is_empty() || request.form.is_some() || is_plain {
         String::new()
     } else {
-        let because = format!("  because {}", visible_command(&request.reason));
+        let because = format!("  because {}", unmistakable(&request.reason));
         format!("{}\n", style.dim(&because))
     };
     // Only the reason explains a tool that is not built in, so the reason comes first.
@@ -246,7 +251,11 @@ fn question_lines(
     text.push_str(&before);
     let form = request.form.as_deref();
     let in_diff = |name: &str| diff.is_some() && ["old_string", "new_string", "content"].contains(&name);
-    let path = request.input.get("path").and_then(Value::as_str).map(visible);
+    let path = request
+        .input
+        .get("path")
+        .and_then(Value::as_str)
+        .map(unmistakable);
     let in_wish = |name: &str| {
         let is_named = path
             .as_deref()
@@ -264,6 +273,8 @@ fn question_lines(
     }
     let is_command = built_in(request).is_some_and(|name| ["bash", "shell"].contains(&name));
     let fails = reason_to_fail(request, file);
+    let hidden = hidden_words::note(&request.input);
+    text.extend(hidden.iter().map(|words| format!("{}\n", style.warn(words))));
     text.push_str(&approval_notes::notes(file, fails, is_command, style));
     text.push_str(&after);
     let mut say = |words: &str| text.push_str(&format!("{}\n", style.dim(words)));
@@ -271,7 +282,7 @@ fn question_lines(
         Some(_) => ", in this project",
         None => "",
     };
-    if look.keeps && request.form.is_none() {
+    if look.keeps && request.form.is_none() && hidden.is_none() {
         let any = if is_whole_tool(request) { ANY_ARGUMENTS } else { "" };
         say(&format!("  always would save{place}: {}{any}", rule(request)));
     }
@@ -281,7 +292,7 @@ fn question_lines(
 /// Describes in a sentence what the tool wants to do and how serious it is. The program's own tools are
 /// described by their arguments, any other tool by the properties that the rules use.
 fn wish(request: &ApprovalRequested) -> String {
-    let name = visible(&request.name);
+    let name = unmistakable(&request.name);
     if request.form.is_some() {
         return format!("{name} asks you");
     }
@@ -294,10 +305,12 @@ fn wish(request: &ApprovalRequested) -> String {
             Grade::Network => format!("{name} wants to run a command that reaches the network"),
             Grade::Destroys => format!("{name} wants to run a command that deletes or overwrites"),
         },
-        (Some("write"), Some(path), _) => format!("{name} wants to write {}", visible(path)),
-        (Some("edit" | "query_write"), Some(path), _) => format!("{name} wants to change {}", visible(path)),
+        (Some("write"), Some(path), _) => format!("{name} wants to write {}", unmistakable(path)),
+        (Some("edit" | "query_write"), Some(path), _) => {
+            format!("{name} wants to change {}", unmistakable(path))
+        }
         (Some("read" | "grep" | "glob" | "query"), Some(path), _) => {
-            format!("{name} wants to read {}", visible(path))
+            format!("{name} wants to read {}", unmistakable(path))
         }
         (Some(_), ..) => format!("{name} wants to run"),
         (None, ..) => match request
@@ -306,14 +319,14 @@ fn wish(request: &ApprovalRequested) -> String {
             .as_deref()
             .and_then(|argument| argument.strip_prefix("to "))
         {
-            Some(host) => format!("{name} wants to send to {}", visible(host)),
+            Some(host) => format!("{name} wants to send to {}", unmistakable(host)),
             None => format!("{name} wants to run"),
         },
     }
 }
 
 /// The rule that `always` would keep. One that is about a long text, word for word, has it above.
-fn rule(request: &ApprovalRequested) -> String {
+pub(super) fn rule(request: &ApprovalRequested) -> String {
     let text = request.suggested.argument.as_deref().unwrap_or_default();
     let named = request.input.get("command").and_then(Value::as_str);
     // The text before the rule says where the rule applies.
@@ -321,7 +334,7 @@ fn rule(request: &ApprovalRequested) -> String {
         workspace: None,
         ..request.suggested.clone()
     };
-    let rule = visible_command(&show_rule(&everywhere));
+    let rule = unmistakable(&show_rule(&everywhere));
     if named == Some(text) && rule.chars().count() > LONGEST_RULE {
         return format!("{} and so on, exactly as above", cut(&rule, LONGEST_RULE));
     }
@@ -333,19 +346,6 @@ fn rule(request: &ApprovalRequested) -> String {
 fn is_whole_tool(request: &ApprovalRequested) -> bool {
     let kept = &request.suggested;
     kept.tool.contains('@') && kept.argument.is_none() && kept.path.is_none()
-}
-
-/// The rules that hold for the rest of a session, without where they hold.
-fn rules_in_words(request: &ApprovalRequested, kept: &[Rule]) -> String {
-    let words: Vec<String> = kept
-        .iter()
-        .map(|kept| {
-            let mut request = request.clone();
-            request.suggested = kept.clone();
-            rule(&request)
-        })
-        .collect();
-    words.join(", ")
 }
 
 /// Reads a line as the answer to this question: about a call as [`parse`] does, otherwise as words.
@@ -386,22 +386,6 @@ pub fn parse(line: &str) -> Option<ApprovalReply> {
         note,
         pattern,
     })
-}
-
-/// The answer in words, for the record above.
-pub(crate) fn answered(request: &ApprovalRequested, answer: &ApprovalReply, kept: &[Rule]) -> String {
-    if let Some(asked) = &request.question {
-        return asked::answered(asked, answer);
-    }
-    let words = match answer.decision {
-        ApprovalDecision::Once => "allowed once",
-        ApprovalDecision::Session => {
-            return format!("allowed for this session: {}", rules_in_words(request, kept));
-        }
-        ApprovalDecision::Always => "always allowed",
-        ApprovalDecision::Deny => "refused",
-    };
-    words.to_owned()
 }
 
 #[cfg(test)]
@@ -445,6 +429,29 @@ mod tests {
         );
         let line = "always would save, in this project: allow harbour__echo@0123  (any arguments, until its description changes)\n";
         assert!(text.contains(line), "{text}");
+    }
+
+    #[test]
+    fn letters_that_look_like_others_are_marked_in_the_call_and_in_the_rule() {
+        let text = asked("p\u{443}thon3 \u{ff43}onf.txt", "p\u{443}thon3 *");
+        assert!(
+            text.contains("  command: p<U+0443>thon3 <U+FF43>onf.txt\n"),
+            "{text}"
+        );
+        assert!(text.contains("allow bash \"p<U+0443>thon3 *\""), "{text}");
+    }
+
+    #[test]
+    fn no_rule_is_offered_for_words_that_were_replaced() {
+        let text = asked(
+            "curl -s https://[secret API_KEY]",
+            "curl -s https://[secret API_KEY]",
+        );
+        assert!(
+            text.contains("  [secret API_KEY] hides text that AgentX knows"),
+            "{text}"
+        );
+        assert!(!text.contains("always would save"), "{text}");
     }
 
     #[test]

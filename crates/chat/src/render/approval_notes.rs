@@ -1,9 +1,9 @@
-//! The notes below a question about a call: a link that it follows, why it will fail, a file that is not
+//! The notes below a question about a call: the links that it follows, why it will fail, a file that is not
 //! shown, and the sandbox of a command. They come from the machine of the session, and not from the model.
 
 use agentx::runtime::FileChangePreview;
+use agentx_terminal::lookalikes::unmistakable;
 
-use super::clean::visible;
 use super::style::AnsiStyle;
 
 /// Returns the notes, each in a row of its own; empty if there are none. `fails` is the reason for which the
@@ -15,16 +15,27 @@ pub(super) fn notes(
     style: AnsiStyle,
 ) -> String {
     let link = file.leads_to.as_ref();
+    let refused = file.refused.as_ref();
+    let in_line = file
+        .links
+        .iter()
+        .map(|link| Some(format!("  {}", unmistakable(link))));
     let warnings = [
-        link.map(|place| format!("  it is a link to {}", visible(place))),
+        link.map(|place| format!("  it is a link to {}", unmistakable(place))),
         fails.map(|why| format!("  {why}, so this call will fail")),
+        refused.map(|why| {
+            format!(
+                "  this call will be refused even if you allow it: {}",
+                unmistakable(why)
+            )
+        }),
     ];
     let withheld = file.withheld.as_ref();
-    let hidden = withheld.map(|why| format!("  the current file is not shown: {}", visible(why)));
-    let mut text: String = warnings
-        .iter()
+    let hidden = withheld.map(|why| format!("  the current file is not shown: {}", unmistakable(why)));
+    let mut text: String = in_line
+        .chain(warnings)
         .flatten()
-        .map(|words| format!("{}\n", style.warn(words)))
+        .map(|words| format!("{}\n", style.warn(&words)))
         .collect();
     text.extend(hidden.map(|words| format!("{}\n", style.dim(&words))));
     if is_command {
@@ -45,6 +56,28 @@ fn sandbox_note(step: Option<&str>, style: AnsiStyle) -> String {
             let words = "  not in a sandbox, because none works here: see `agentx doctor`";
             format!("{}\n", style.warn(words))
         }
-        Some(step) => format!("{}\n", style.dim(&format!("  in the sandbox: {}", visible(step)))),
+        Some(step) => format!(
+            "{}\n",
+            style.dim(&format!("  in the sandbox: {}", unmistakable(step)))
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_in_a_call_are_named_and_a_refusal_is_announced() {
+        let file = FileChangePreview {
+            links: vec!["conf/a leads to /home/me/a\u{202e}".to_owned()],
+            refused: Some("it leads to /home/me/a, outside the workspace".to_owned()),
+            ..FileChangePreview::default()
+        };
+        assert_eq!(
+            notes(&file, None, true, AnsiStyle::default()),
+            "  conf/a leads to /home/me/a<U+202E>\n  this call will be refused even if you allow it: it leads \
+             to /home/me/a, outside the workspace\n"
+        );
     }
 }

@@ -3,17 +3,15 @@
 
 use std::borrow::Cow;
 
+use agentx_terminal::lookalikes::unmistakable;
 use serde_json::Value;
 
-use super::clean::{Cleaner, visible, visible_command};
+use super::clean::{Cleaner, visible};
 use super::line_fold::LineFold;
 use super::table::cut;
 
 /// The longest line that is kept.
 const LONGEST_LINE: usize = 2_000;
-
-/// Arguments whose text something else reads as commands: a joiner in one is a part of a word.
-const COMMANDS: [&str; 6] = ["args", "cmd", "code", "command", "input", "script"];
 
 /// Returns the lines of the arguments of a call for which `wanted` is true, in full.
 pub(crate) fn arguments(input: &Value, wanted: impl Fn(&str) -> bool) -> String {
@@ -34,19 +32,14 @@ fn argument(text: &mut String, name: &str, value: &Value) {
         Value::String(words) => words.clone(),
         other => other.to_string(),
     };
-    let visible_value = if COMMANDS.contains(&name) {
-        visible_command
-    } else {
-        visible
-    };
     let mut lines = shown.split('\n');
     text.push_str(&format!(
         "  {}: {}\n",
-        visible(name),
-        visible_value(lines.next().unwrap_or_default())
+        unmistakable(name),
+        unmistakable(lines.next().unwrap_or_default())
     ));
     for line in lines {
-        text.push_str(&format!("    {}\n", visible_value(line)));
+        text.push_str(&format!("    {}\n", unmistakable(line)));
     }
 }
 

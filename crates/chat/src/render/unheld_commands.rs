@@ -13,6 +13,11 @@ pub(crate) struct UnheldNotice {
 }
 
 impl UnheldNotice {
+    /// A notice that may have been given before the first command.
+    pub(crate) fn given(is_told: bool) -> Self {
+        Self { is_told }
+    }
+
     /// Handles an event. Returns the notice at the end of the first command that nothing held.
     pub(crate) fn event(&mut self, event: &RuntimeEvent) -> Option<String> {
         let details = match event {
@@ -23,11 +28,16 @@ impl UnheldNotice {
         let sandbox = details.filter(|_| !self.is_told)?.get("sandbox")?;
         let why = sandbox.get("why").and_then(Value::as_str)?;
         self.is_told = true;
-        Some(format!(
-            "commands run without a sandbox, because none works here: {} (see `agentx sandbox show`)",
-            visible(why)
-        ))
+        Some(unheld_note(why))
     }
+}
+
+/// The notice with this reason.
+pub(crate) fn unheld_note(why: &str) -> String {
+    format!(
+        "commands run without a sandbox, because none works here: {} (see `agentx sandbox show`)",
+        visible(why)
+    )
 }
 
 #[cfg(test)]
@@ -63,5 +73,7 @@ mod tests {
         let said = notice.event(&unheld).unwrap();
         assert!(said.contains("made up") && !said.contains('\u{1b}'), "{said:?}");
         assert_eq!(notice.event(&unheld), None, "it is told once");
+        let mut given = UnheldNotice::given(true);
+        assert_eq!(given.event(&unheld), None, "it was told before");
     }
 }

@@ -158,7 +158,7 @@ fn unset_words(step: Result<SandboxStep, SandboxError>, network: &str, why: &str
         Err(error) => format!("they do not run: {error}"),
     };
     format!(
-        "none while you or your rules decide about commands; if nobody is asked (`--yes`, `approval: auto`), {unasked} (`sandbox.mode` is not set)"
+        "none while you or your rules decide about commands; if nobody is asked (`--yes`, `approval: auto`, a command that only reads), {unasked} (`sandbox.mode` is not set)"
     )
 }
 

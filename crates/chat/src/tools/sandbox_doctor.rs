@@ -17,7 +17,7 @@ pub(super) fn report(
     as_json: bool,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
-    let findings = diagnose(launcher.support(), launcher.limits_support());
+    let findings = diagnose(&launcher.support(), &launcher.limits_support());
     let step = launcher.step_in(&settings.workspace);
     let exit = if step.is_ok() { Exit::Ok } else { Exit::Config };
     if as_json {

@@ -5,12 +5,17 @@
 use std::path::{Path, PathBuf};
 
 use super::GitPrograms;
+use super::effect_words::{ELSEWHERE, EffectKind};
+use super::names::without_sign_in;
 use super::repository_files::{GitLine as _, MAX_BYTES, is_same, path_of, plain, readable};
 use super::settings;
 use crate::digest::digest;
 
 /// The most places that are named of one repository.
 const MAX_PLACES: usize = 50;
+
+/// Maximum number of addresses that are shown of a file.
+const MOST_ADDRESSES: usize = 5;
 
 /// The parts of a repository that may be links to those of another one.
 const PARTS: &[&str] = &["HEAD", "index", "logs", "objects", "packed-refs", "refs"];
@@ -36,24 +41,44 @@ impl GitPrograms {
             self.add_elsewhere(place, &path);
         }
         if others.next().is_some() {
-            self.add(place, ".git elsewhere", " in more places than are checked");
+            self.add(
+                EffectKind::OtherRepository,
+                place,
+                ELSEWHERE,
+                " in more places than are checked",
+            );
         }
         let file = common.join("objects/info/http-alternates");
         match readable(&file, MAX_BYTES) {
             Ok(None) => {}
             Ok(Some(bytes)) => {
-                let said = format!(" = objects/info/http-alternates {}", digest(&bytes));
-                self.add(place, ".git elsewhere", &said);
+                let from = addresses(&bytes);
+                let said = format!(" = objects/info/http-alternates {}, from {from}", digest(&bytes));
+                self.add(EffectKind::Fetches, place, ELSEWHERE, &said);
             }
-            Err(why) => self.add(place, ".git elsewhere", &format!(" = http-alternates: {why}")),
+            Err(why) => {
+                let said = format!(" = http-alternates: {why}");
+                self.add(EffectKind::Unread, place, ELSEWHERE, &said);
+            }
         }
     }
 
     fn add_elsewhere(&mut self, place: &str, path: &Path) {
         let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let said = format!(" = {}", plain(&path.to_string_lossy()));
-        self.add(place, ".git elsewhere", &said);
+        self.add(EffectKind::OtherRepository, place, ELSEWHERE, &said);
     }
+}
+
+/// Returns the first addresses in a file, without passwords.
+fn addresses(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let shown = lines.take(MOST_ADDRESSES).map(|line| {
+        let line = plain(line);
+        without_sign_in(&line).unwrap_or(line)
+    });
+    shown.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns whether the directory of a worktree names its `.git`.

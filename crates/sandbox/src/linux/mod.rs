@@ -3,6 +3,7 @@
 mod bind_mounts;
 mod bpf;
 mod control_group;
+mod first_process;
 mod held_program;
 mod helper;
 mod kernel;

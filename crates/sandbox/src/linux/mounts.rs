@@ -57,16 +57,14 @@ pub(super) fn enter_template(paths: &SandboxPaths) -> Result<(), SandboxError> {
 
 /// Adds to the copy of a template, in which this process is, what belongs to one command. The process has its
 /// own mount and pid namespaces.
-pub(super) fn complete_copy(paths: &SandboxPaths) -> Result<(), SandboxError> {
+pub(super) fn complete_copy() -> Result<(), SandboxError> {
     let top = Path::new("/");
     let root = NewRoot {
         at: top.to_owned(),
         root: File::from(opened(top)?),
     };
     root.own_devices()?;
-    root.processes()?;
-    link_own_path(&paths.temporary);
-    Ok(())
+    root.processes()
 }
 
 /// Makes a root with the files of the policy and what `add` adds, and moves into it.
@@ -119,7 +117,7 @@ fn enter(
 /// Lets a command find its `/tmp` at the path, too, that the directory has for other programs, if that is
 /// below `/tmp`: by a link. This is done inside the new root, so a link that an earlier command left on the
 /// way leads nowhere else than that command could go itself.
-fn link_own_path(temporary: &Path) {
+pub(super) fn link_own_path(temporary: &Path) {
     let Ok(below) = temporary.strip_prefix("/tmp") else {
         return;
     };

@@ -4,85 +4,32 @@
 //! | --- | --- | --- |
 //! | helper | the one that the program started and waits for, with its group | as the command did |
 //! | keeper | made the namespaces, which only a process with one thread can | with the helper |
-//! | init | the first process of the pid namespace: made the root, reaps | with the last process inside |
+//! | init | the [first process](super::first_process) of the pid namespace: made the root, reaps | with the command, or with the last process of its group |
 //! | command | the requested program | by itself |
-//!
-//! Background processes of a command keep running, as without a sandbox, because `init` stays. `init` leaves
-//! the group and the output, so that only those processes count as left.
 
 use std::convert::Infallible;
 use std::fs::{self, File};
-use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::sched::{CloneFlags, unshare};
-use nix::sys::resource::{Resource, setrlimit};
-use nix::sys::signal::{SigSet, Signal, kill};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::{
-    ForkResult, Gid, Pid, Uid, chdir, dup2_stderr, dup2_stdin, dup2_stdout, getcwd, pipe2, setsid,
-};
+use nix::sys::signal::SigSet;
+use nix::unistd::{ForkResult, Gid, Uid, chdir, getcwd, pipe2};
 
 use super::control_group::ControlGroup;
+use super::first_process::{Ended, FirstReport, KILLED, end_as, leave_and_reap, wait_for};
 use super::held_program::{HeldProgram, execute, fail};
 use super::landlock::LandlockRules;
 use super::proxy_door::ProxyDoor;
 use super::seccomp::InternetSockets;
 use super::{kernel, mounts, restrictions};
+use crate::probe::{PASSING_ERRORS, ProbeFailure};
 use crate::{HELPER_FAILED, SandboxError, SandboxPolicy};
 
-/// The end of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ended {
-    Code(u8),
-    Signal(u8),
-}
-
-/// The report of a first process that has started no command.
-pub(super) const FAILED_REPORT: [u8; 3] = [0, HELPER_FAILED, 0];
-
-/// Ends this process as a command ended: by what its first process reports, or as if that one was killed.
-pub(super) fn end_as_reported(report: OwnedFd) -> ! {
-    let mut bytes = [0; 3];
-    match File::from(report).read_exact(&mut bytes) {
-        Ok(()) => end_as(InitReport::of_bytes(bytes).ended),
-        Err(_) => end_as(Ended::Signal(KILLED)),
-    }
-}
-
-/// The number of the signal that ends a process without its help.
-const KILLED: u8 = 9;
-
-/// The report of `init` to the keeper: the end of the command, and whether something still runs inside.
-struct InitReport {
-    ended: Ended,
-    is_left: bool,
-}
-
-impl InitReport {
-    fn to_bytes(&self) -> [u8; 3] {
-        let (kind, value) = match self.ended {
-            Ended::Code(code) => (0, code),
-            Ended::Signal(signal) => (1, signal),
-        };
-        [kind, value, u8::from(self.is_left)]
-    }
-
-    fn of_bytes([kind, value, left]: [u8; 3]) -> Self {
-        let ended = if kind == 0 {
-            Ended::Code(value)
-        } else {
-            Ended::Signal(value)
-        };
-        Self {
-            ended,
-            is_left: left != 0,
-        }
-    }
-}
+/// The most user namespaces of a person, in the file of the kernel that tells it.
+const MOST_NAMESPACES: &str = "/proc/sys/user/max_user_namespaces";
 
 /// Starts the command in new namespaces and exits as it did. Returns only if that failed. This process keeps
 /// `lock` until then. No process inside may have it: an open directory of the machine would lead out of the
@@ -123,13 +70,17 @@ pub(super) fn enter(
     }
 }
 
-/// Tries namespaces. Returns why they do not work here.
-pub(super) fn probe() -> Result<(), String> {
-    match kernel::fork().map_err(|error| error.to_string())? {
+/// Tries namespaces. Returns why they do not work here, or not now.
+pub(super) fn probe() -> Result<(), ProbeFailure> {
+    match kernel::fork().map_err(|error| ProbeFailure::of_error("another process", &error))? {
         ForkResult::Parent { child } => match wait_for(child) {
             Ended::Code(0) => Ok(()),
-            Ended::Code(code) => Err(why_no_namespaces(Errno::from_raw(code.into()))),
-            Ended::Signal(signal) => Err(format!("the attempt ended by signal {signal}")),
+            Ended::Code(code) => Err(failure(Errno::from_raw(code.into()))),
+            Ended::Signal(signal) => Err(ProbeFailure {
+                why: format!("the attempt ended by signal {signal}"),
+                // The kernel kills processes when memory is short.
+                is_passing: signal == KILLED,
+            }),
         },
         ForkResult::Child => {
             let code = match new_namespaces(false) {
@@ -144,17 +95,31 @@ pub(super) fn probe() -> Result<(), String> {
 /// Tries what a container may forbid although it allows namespaces: mounting a new `/proc`.
 /// Returns an error number or 0.
 fn try_a_root() -> i32 {
-    let Ok(ForkResult::Parent { child }) = kernel::fork() else {
-        use nix::mount::{MsFlags, mount};
-        let none: Option<&str> = None;
-        let private = mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none);
-        let tried = private.and_then(|()| mount(Some("proc"), "/proc", Some("proc"), MsFlags::empty(), none));
-        let code = tried.err().map_or(0, |error| error as i32);
-        end_as(Ended::Code(u8::try_from(code).unwrap_or(1)));
-    };
-    match wait_for(child) {
-        Ended::Code(code) => code.into(),
-        Ended::Signal(_) => Errno::EPERM as i32,
+    match kernel::fork() {
+        Ok(ForkResult::Parent { child }) => match wait_for(child) {
+            Ended::Code(code) => code.into(),
+            Ended::Signal(KILLED) => Errno::ENOMEM as i32,
+            Ended::Signal(_) => Errno::EPERM as i32,
+        },
+        Ok(ForkResult::Child) => {
+            use nix::mount::{MsFlags, mount};
+            let none: Option<&str> = None;
+            let private = mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none);
+            let tried =
+                private.and_then(|()| mount(Some("proc"), "/proc", Some("proc"), MsFlags::empty(), none));
+            let code = tried.err().map_or(0, |error| error as i32);
+            end_as(Ended::Code(u8::try_from(code).unwrap_or(1)))
+        }
+        Err(error) => error.raw_os_error().unwrap_or(Errno::EAGAIN as i32),
+    }
+}
+
+/// Says what an error of an attempt means: whether namespaces do not work here, or only not now.
+fn failure(error: Errno) -> ProbeFailure {
+    let is_forbidden = || fs::read_to_string(MOST_NAMESPACES).is_ok_and(|most| most.trim() == "0");
+    ProbeFailure {
+        why: why_no_namespaces(error),
+        is_passing: PASSING_ERRORS.contains(&(error as i32)) && !(error == Errno::ENOSPC && is_forbidden()),
     }
 }
 
@@ -175,14 +140,13 @@ fn keep(
         ForkResult::Parent { child } => {
             drop(to_keeper);
             drop(control);
-            let mut report = [0; 3];
-            if File::from(from_init).read_exact(&mut report).is_err() {
+            let Some(report) = FirstReport::read(from_init) else {
                 return Ok(wait_for(child));
-            }
-            let report = InitReport::of_bytes(report);
+            };
             if !report.is_left {
                 wait_for(child);
             }
+            report.tell(&mut std::io::stderr());
             Ok(report.ended)
         }
         ForkResult::Child => {
@@ -201,6 +165,7 @@ fn why_no_namespaces(error: Errno) -> String {
             " (user namespaces are forbidden: by a container, or by `kernel.apparmor_restrict_unprivileged_userns`)"
         }
         Errno::ENOSPC => " (`user.max_user_namespaces` is 0 or used up)",
+        Errno::EAGAIN => " (the limit of processes is reached)",
         _ => "",
     };
     format!("{}{cause}", error.desc())
@@ -281,20 +246,6 @@ fn init(
     }
 }
 
-/// Leaves the group and the output to the command, and reaps until nothing is left inside.
-pub(super) fn leave_and_reap(command: Pid, report: &mut File) -> Result<Infallible, SandboxError> {
-    let failed = |error: Errno| SandboxError::set_up("another process", error);
-    setsid().map_err(failed)?;
-    let nothing = File::options().read(true).write(true).open("/dev/null");
-    let nothing = nothing.map_err(|error| SandboxError::path(Path::new("/dev/null"), error))?;
-    dup2_stdin(&nothing)
-        .and(dup2_stdout(&nothing))
-        .and(dup2_stderr(&nothing))
-        .map_err(failed)?;
-    reap(command, report);
-    end_as(Ended::Code(0))
-}
-
 /// Takes the restrictions that the step has in common with `landlock`.
 pub(super) fn hold(policy: &SandboxPolicy) -> Result<(), SandboxError> {
     restrictions::limit(&policy.limits, policy.step)?;
@@ -317,91 +268,30 @@ pub(super) fn hold(policy: &SandboxPolicy) -> Result<(), SandboxError> {
     restrictions::hold_by_filter(policy.step, InternetSockets::All)
 }
 
-/// Reaps until nothing is left inside. Says once how the command ended.
-fn reap(command: Pid, report_to: &mut File) {
-    let mut ended = None;
-    let is_left = loop {
-        let flags = ended.map(|_| WaitPidFlag::WNOHANG);
-        match waitpid(None, flags) {
-            Ok(WaitStatus::StillAlive) => break true,
-            Ok(status) if status.pid() == Some(command) => ended = how(status).or(ended),
-            Err(Errno::ECHILD) => break false,
-            Ok(_) | Err(_) => {}
-        }
-    };
-    let report = InitReport {
-        ended: ended.unwrap_or(Ended::Code(HELPER_FAILED)),
-        is_left,
-    };
-    // A process that is gone was killed with its group.
-    let _ = report_to.write_all(&report.to_bytes());
-    while waitpid(None, None) != Err(Errno::ECHILD) {}
-}
-
-/// Waits for a child process.
-fn wait_for(child: Pid) -> Ended {
-    loop {
-        match waitpid(child, None) {
-            Ok(status) => {
-                if let Some(ended) = how(status) {
-                    return ended;
-                }
-            }
-            Err(Errno::EINTR) => {}
-            Err(_) => return Ended::Code(HELPER_FAILED),
-        }
-    }
-}
-
-fn how(status: WaitStatus) -> Option<Ended> {
-    match status {
-        WaitStatus::Exited(_, code) => Some(Ended::Code(u8::try_from(code & 0xff).unwrap_or(HELPER_FAILED))),
-        WaitStatus::Signaled(_, signal, _) => Some(Ended::Signal(
-            u8::try_from(signal as i32).unwrap_or(HELPER_FAILED),
-        )),
-        _ => None,
-    }
-}
-
-/// Ends this process as the command ended.
-fn end_as(ended: Ended) -> ! {
-    let code = match ended {
-        Ended::Code(code) => code.into(),
-        Ended::Signal(signal) => {
-            if let Ok(signal) = Signal::try_from(i32::from(signal)) {
-                // The dump of this process would be of no use.
-                let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
-                // If the signal does not end this process, the exit code of a shell says it.
-                let _ = kill(Pid::this(), signal).and_then(|()| SigSet::all().thread_unblock());
-            }
-            128 + i32::from(signal)
-        }
-    };
-    std::process::exit(code)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_report_is_three_bytes() {
-        for report in [
-            InitReport {
-                ended: Ended::Code(0),
-                is_left: false,
-            },
-            InitReport {
-                ended: Ended::Code(255),
-                is_left: true,
-            },
-            InitReport {
-                ended: Ended::Signal(9),
-                is_left: false,
-            },
+    fn only_what_lasts_means_that_namespaces_do_not_work() {
+        for (error, is_passing) in [
+            (Errno::EPERM, false),
+            (Errno::EACCES, false),
+            (Errno::ENOSYS, false),
+            (Errno::EINVAL, false),
+            (Errno::EAGAIN, true),
+            (Errno::ENOMEM, true),
+            (Errno::EMFILE, true),
+            (Errno::ENFILE, true),
         ] {
-            let read = InitReport::of_bytes(report.to_bytes());
-            assert_eq!((read.ended, read.is_left), (report.ended, report.is_left));
+            let found = failure(error);
+            assert_eq!(found.is_passing, is_passing, "{error}");
         }
+        assert!(
+            failure(Errno::EPERM)
+                .why
+                .contains("user namespaces are forbidden")
+        );
+        assert!(!failure(Errno::EAGAIN).why.contains("forbidden"));
     }
 }

@@ -128,9 +128,8 @@ pub(crate) fn filter(rules: FilterRules) -> Vec<Instruction> {
     const X32: u32 = 0x4000_0000;
     program.extend([jump(JUMP_GREATER_OR_EQUAL, X32, 0, 1), result(UNKNOWN)]);
     let system_v = SYSTEM_V.iter().filter(|_| !rules.system_v);
-    for number in REFUSED.iter().chain(REFUSED_HERE).chain(system_v) {
-        program.extend([jump(JUMP_EQUAL, word(*number), 0, 1), result(REFUSE)]);
-    }
+    let refused = REFUSED.iter().chain(REFUSED_HERE).chain(system_v);
+    add_refusals(&mut program, refused.map(|number| word(*number)).collect());
     program.extend([jump(JUMP_EQUAL, word(libc::SYS_clone3), 0, 1), result(UNKNOWN)]);
     let clone = [
         load(argument(0)),
@@ -256,12 +255,36 @@ fn no_device(kind: u32) -> Vec<Instruction> {
     part
 }
 
+/// Refuses system calls. They are compared in groups, of which all but one are passed over: the kernel tries
+/// the filter with each number when it is installed, which would cost more than all else of it.
+fn add_refusals(program: &mut Vec<Instruction>, mut numbers: Vec<u32>) {
+    const GROUP: usize = 8;
+    numbers.sort_unstable();
+    let groups: Vec<&[u32]> = numbers.chunks(GROUP).collect();
+    let length = numbers.len() + groups.len().saturating_sub(1);
+    let start = program.len();
+    for (at, group) in groups.iter().enumerate() {
+        if let Some(next) = groups.get(at + 1) {
+            program.push(jump(JUMP_GREATER_OR_EQUAL, next[0], distance(group.len()), 0));
+        }
+        for (at, number) in group.iter().enumerate() {
+            let rest = length - (program.len() - start);
+            let behind = if at + 1 < group.len() { 0 } else { rest };
+            program.push(jump(JUMP_EQUAL, *number, distance(rest - 1), distance(behind)));
+        }
+    }
+    program.push(result(REFUSE));
+}
+
+/// The distance of a jump. The filter has none that is longer than can be said.
+fn distance(instructions: usize) -> u8 {
+    u8::try_from(instructions).unwrap_or(u8::MAX)
+}
+
 /// Adds a part that decides about one system call. It ends with a result, and the parts behind it see the
 /// number of the call again.
 fn add_decision(program: &mut Vec<Instruction>, number: c_long, part: &[Instruction]) {
-    // A part is shorter than a jump can be long.
-    let over = u8::try_from(part.len()).unwrap_or(u8::MAX);
-    program.push(jump(JUMP_EQUAL, word(number), 0, over));
+    program.push(jump(JUMP_EQUAL, word(number), 0, distance(part.len())));
     program.extend_from_slice(part);
 }
 
@@ -299,6 +322,31 @@ mod tests {
                 other => panic!("{other:#x} is not a code of the filter"),
             };
             at += usize::from(if is_so { step.jump_true } else { step.jump_false });
+        }
+    }
+
+    #[test]
+    fn each_refused_call_is_refused_and_its_neighbours_are_not() {
+        let rules = FilterRules {
+            internet: InternetSockets::All,
+            unix: true,
+            system_v: false,
+        };
+        let refused: Vec<c_long> = [REFUSED, REFUSED_HERE, SYSTEM_V].concat();
+        let others = [
+            libc::SYS_clone,
+            libc::SYS_clone3,
+            libc::SYS_socket,
+            libc::SYS_ioctl,
+        ];
+        for number in 0..700 {
+            if others.contains(&number) {
+                continue;
+            }
+            let expected = if refused.contains(&number) { REFUSE } else { ALLOW };
+            // The arguments of the calls that are looked at are those of a harmless one.
+            let arguments = if number == libc::SYS_socketpair { [1] } else { [0] };
+            assert_eq!(decided(rules, number, &arguments), expected, "{number}");
         }
     }
 

@@ -4,15 +4,15 @@
 //!
 //! | process | is | ends |
 //! | --- | --- | --- |
-//! | template | a child of the program with a user and a mount namespace, in which nothing can be written that commands could not write anyway | with the program, or after a minute without a command |
+//! | template | a child of the program, in a user and a mount namespace | with the program, or when idle |
 //! | leader | a child of the program, which leads the group of the command | as the command did |
-//! | init | a child of the template with namespaces of its own: first process of its pid namespace | with the last process inside |
+//! | init | a child of the template: the [first process](super::first_process) of a pid namespace | with the command, or with the last process of its group |
 //! | command | the requested program | by itself |
 //!
 //! Each command gets namespaces of its own of every kind, also the user and the mount namespace. It cannot
 //! change the template: a copy of a mount is another mount, and what is mounted is read-only, or what the
 //! policy lets commands write. `init` is a child of the template, so the program does not wait until the
-//! namespaces of a command are gone.
+//! namespaces of a command are gone; and it is made before its command is known, while nothing is asked for.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -34,20 +34,18 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, dup2_stdin, pipe2, setpgid};
 
-use super::namespace::{InsidePerson, end_as_reported};
-use super::template_command::TemplateCommand;
-use super::template_request::TemplateRequest;
-use super::{kernel, mounts};
+use super::first_process::{FirstReport, end_as_killed};
+use super::namespace::InsidePerson;
+use super::template_request::{receive_with_descriptor, send_with_descriptor};
+use super::{kernel, mounts, template_command};
 use crate::{SandboxError, SandboxPaths, SandboxPolicy, SandboxStep};
 
 /// What a template says: its root is made.
 pub(crate) const READY: u8 = 1;
 /// The command starts; the process id of its leader follows.
 pub(crate) const STARTED: u8 = 2;
-/// Nothing was started, because the root no longer is as the policy wants it.
+/// Nothing was started, because the root no longer is as the policy wants it, or because that failed.
 pub(crate) const STALE: u8 = 3;
-/// The longest request: shorter than the longest argument of a program.
-pub(crate) const LONGEST_REQUEST: usize = 100_000;
 
 /// The time without a command after which the template ends, so that it does not keep file systems busy.
 const IDLE: u16 = 60_000;
@@ -63,19 +61,30 @@ struct Template {
     ended: SignalFd,
     person: InsidePerson,
     covers: Vec<Cover>,
+    /// The first process of the next command, which takes the restrictions while nothing is asked for.
+    next: Option<NextInit>,
+    /// The number of first processes that have not ended.
+    children: usize,
+}
+
+/// A first process that waits for its command, and the way to it.
+struct NextInit {
+    process: Pid,
+    way: UnixStream,
 }
 
 /// The process that a request has made this one, which was a copy of the template at first.
 enum Begun {
-    Template,
+    Template { leader: Pid },
     Leader(Leader),
-    Init(TemplateCommand),
 }
 
-/// The pipes of a leader: the end of the command arrives on one; the other says that the group is there.
+/// The pipes of a leader: the end of the command arrives on one; the other says that the group is there. What
+/// was ended with the command is told in its output.
 struct Leader {
     report: OwnedFd,
     joined: OwnedFd,
+    output: OwnedFd,
 }
 
 /// Runs as the template of a policy. The other end of standard input is the program.
@@ -101,6 +110,8 @@ pub(super) fn serve(policy: &SandboxPolicy) -> Result<ExitCode, SandboxError> {
         ended: ended.map_err(failed)?,
         person,
         covers: covers(&policy.paths)?,
+        next: None,
+        children: 0,
     };
     (&template.socket).write_all(&[READY]).map_err(broken)?;
     template.run(policy).map_err(broken)
@@ -132,11 +143,19 @@ fn cover(path: &CStr) -> std::io::Result<Option<u64>> {
 
 impl Template {
     /// Serves until the program is gone, or until nothing was asked for and nothing has run for a while.
-    fn run(self, policy: &SandboxPolicy) -> std::io::Result<ExitCode> {
+    fn run(mut self, policy: &SandboxPolicy) -> std::io::Result<ExitCode> {
         loop {
+            // Made behind an answer, so that no command waits for it.
+            if self.next.is_none()
+                && let Some(way) = self.prepare(policy.network)?
+            {
+                let person = self.person;
+                drop(self);
+                template_command::run(way, policy, person)
+            }
             let (asked, is_idle) = self.wait()?;
-            let has_children = reap();
-            if is_idle && !has_children {
+            self.children = self.children.saturating_sub(reap());
+            if is_idle && self.children <= usize::from(self.next.is_some()) {
                 return Ok(ExitCode::SUCCESS);
             }
             if !asked {
@@ -145,17 +164,9 @@ impl Template {
             let Some((request, output)) = self.receive()? else {
                 return Ok(ExitCode::SUCCESS);
             };
-            match self.begin(policy, request, output)? {
-                Begun::Template => {}
-                Begun::Leader(leader) => {
-                    drop(self);
-                    leader.lead()
-                }
-                Begun::Init(command) => {
-                    let person = self.person;
-                    drop(self);
-                    command.run(policy, person)
-                }
+            if let Some(leader) = self.begin(&request, output)? {
+                drop(self);
+                leader.lead()
             }
         }
     }
@@ -177,59 +188,65 @@ impl Template {
         Ok((asked, number == 0))
     }
 
-    /// Receives a request, with the file that gets the output of the command. `None` if the program is gone.
-    fn receive(&self) -> std::io::Result<Option<(TemplateRequest, OwnedFd)>> {
-        self.socket.set_read_timeout(Some(REQUEST))?;
-        let mut length = [0; 4];
-        let (read, output) = kernel::receive_descriptor(&self.socket, &mut length)?;
-        let length = usize::try_from(u32::from_le_bytes(length)).unwrap_or(usize::MAX);
-        let Some(output) = output.filter(|_| read == 4 && length <= LONGEST_REQUEST) else {
-            return Ok(None);
+    /// Starts the first process of the next command. Returns its end of the way in that process.
+    fn prepare(&mut self, network: bool) -> std::io::Result<Option<UnixStream>> {
+        let (way, theirs) = UnixStream::pair()?;
+        let ForkResult::Parent { child } = kernel::clone_process(namespaces(network))? else {
+            return Ok(Some(theirs));
         };
-        let mut bytes = vec![0; length];
-        (&self.socket).read_exact(&mut bytes)?;
-        Ok(TemplateRequest::of_bytes(&bytes).map(|request| (request, output)))
+        self.children += 1;
+        self.next = Some(NextInit { process: child, way });
+        Ok(None)
     }
 
-    /// Starts the leader and the first process of a command, and says so.
-    fn begin(
-        &self,
-        policy: &SandboxPolicy,
-        request: TemplateRequest,
-        output: OwnedFd,
-    ) -> std::io::Result<Begun> {
-        if self
+    /// Receives a request, with the file that gets the output of the command. `None` if the program is gone.
+    fn receive(&self) -> std::io::Result<Option<(Vec<u8>, OwnedFd)>> {
+        self.socket.set_read_timeout(Some(REQUEST))?;
+        receive_with_descriptor(&self.socket)
+    }
+
+    /// Starts a command and says so, or says that nothing was started. Returns the leader in its process.
+    fn begin(&mut self, request: &[u8], output: OwnedFd) -> std::io::Result<Option<Leader>> {
+        let is_stale = self
             .covers
             .iter()
-            .any(|(path, mount)| cover(path).ok() != Some(*mount))
-        {
-            (&self.socket).write_all(&[STALE])?;
-            return Ok(Begun::Template);
+            .any(|(path, mount)| cover(path).ok() != Some(*mount));
+        let begun = if is_stale {
+            None
+        } else {
+            self.start(request, output).ok()
+        };
+        match begun {
+            Some(Begun::Leader(leader)) => return Ok(Some(leader)),
+            Some(Begun::Template { leader }) => {
+                let [a, b, c, d] = leader.as_raw().to_le_bytes();
+                (&self.socket).write_all(&[STARTED, a, b, c, d])?;
+            }
+            None => (&self.socket).write_all(&[STALE])?,
         }
+        Ok(None)
+    }
+
+    /// Starts the leader of a command, and hands the command to the first process that waits for it.
+    fn start(&mut self, request: &[u8], output: OwnedFd) -> std::io::Result<Begun> {
+        let next = self.next.take().ok_or(std::io::ErrorKind::NotFound)?;
         let (from_init, report) = pipe2(OFlag::O_CLOEXEC)?;
-        let (go, to_init) = pipe2(OFlag::O_CLOEXEC)?;
         let (from_leader, joined) = pipe2(OFlag::O_CLOEXEC)?;
-        let ForkResult::Parent { child: init } = kernel::clone_process(namespaces(policy.network))? else {
-            return Ok(Begun::Init(TemplateCommand {
-                request,
+        let ForkResult::Parent { child: leader } = kernel::clone_process(libc::CLONE_PARENT)? else {
+            return Ok(Begun::Leader(Leader {
+                report: from_init,
+                joined,
                 output,
-                report,
-                go,
             }));
         };
-        let ForkResult::Parent { child: leader } = kernel::clone_process(libc::CLONE_PARENT)? else {
-            let report = from_init;
-            return Ok(Begun::Leader(Leader { report, joined }));
-        };
         drop(joined);
-        // `init` has no id for the group inside of its namespace, and the group is there once its leader says
-        // so.
+        // The first process has no id for the group inside of its namespace, and the group is there once its
+        // leader says so.
         File::from(from_leader).read_exact(&mut [0])?;
-        setpgid(init, leader)?;
-        File::from(to_init).write_all(&[0])?;
-        let [a, b, c, d] = leader.as_raw().to_le_bytes();
-        (&self.socket).write_all(&[STARTED, a, b, c, d])?;
-        Ok(Begun::Template)
+        setpgid(next.process, leader)?;
+        kernel::send_descriptor(&next.way, &report, &[0])?;
+        send_with_descriptor(&next.way, request, &output)?;
+        Ok(Begun::Template { leader })
     }
 }
 
@@ -244,13 +261,14 @@ fn namespaces(network: bool) -> libc::c_int {
         | own_network
 }
 
-/// Waits for the children that have ended. Returns whether one still runs.
-fn reap() -> bool {
+/// Waits for the children that have ended. Returns their number.
+fn reap() -> usize {
+    let mut ended = 0;
     loop {
         match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
-            Ok(WaitStatus::StillAlive) => return true,
-            Err(Errno::ECHILD) => return false,
-            Ok(_) | Err(_) => {}
+            Ok(WaitStatus::StillAlive) | Err(Errno::ECHILD) => return ended,
+            Ok(_) => ended += 1,
+            Err(_) => {}
         }
     }
 }
@@ -262,6 +280,9 @@ impl Leader {
         let joined = setpgid(own, own).map_err(std::io::Error::from);
         // The template waits for it, and starts nothing if it does not come.
         let _ = joined.and_then(|()| File::from(self.joined).write_all(&[0]));
-        end_as_reported(self.report)
+        match FirstReport::read(self.report) {
+            Some(report) => report.end_told(File::from(self.output)),
+            None => end_as_killed(),
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::{ErrorKind, Read as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
@@ -15,12 +15,11 @@ use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::kernel::send_descriptor;
-use super::template::{LONGEST_REQUEST, READY, STALE, STARTED};
+use super::template::{READY, STALE, STARTED};
 use super::template_command::ROOM;
-use super::template_request::TemplateRequest;
+use super::template_request::{LONGEST_REQUEST, TemplateRequest, send_with_descriptor};
 use crate::helper_words::TEMPLATE;
-use crate::{HELPER, HeldProcess, SandboxError, SandboxPolicy, SandboxStep, SandboxedCommand, TemplateStart};
+use crate::{HeldProcess, SandboxError, SandboxPaths, SandboxPolicy, SandboxStep, TemplateStart};
 
 /// The most templates of a launcher: each is a process of some megabytes.
 const MOST: usize = 4;
@@ -63,7 +62,7 @@ struct RunningTemplate {
 }
 
 impl TemplateKey {
-    fn of(policy: &OsStr, paths: &crate::SandboxPaths) -> Self {
+    fn of(policy: &OsStr, paths: &SandboxPaths) -> Self {
         let all = [&paths.read, &paths.write, &paths.protected, &paths.hidden];
         let all = all.into_iter().flatten().chain([&paths.temporary]);
         let identity = |path: &Path| {
@@ -86,20 +85,24 @@ fn is_for_template(policy: &SandboxPolicy) -> bool {
 
 impl Templates {
     /// Starts a command in a copy of a template, which is made if there is none. `None` if the command has to
-    /// be started in another way; then nothing was started.
+    /// be started in another way; then nothing was started. `words` are the command line of its own helper.
     pub(crate) fn start(
         &self,
-        sandboxed: &SandboxedCommand,
+        policy: &SandboxPolicy,
+        words: &[OsString],
         start: &TemplateStart<'_>,
     ) -> Result<Option<HeldProcess>, SandboxError> {
-        let Some((policy, request)) = request(sandboxed, start) else {
+        let [helper, word, _, argument, command @ ..] = words else {
             return Ok(None);
         };
-        if !is_for_template(&sandboxed.policy) || self.is_impossible.load(Ordering::Relaxed) {
+        let Some(request) = request(command, start) else {
+            return Ok(None);
+        };
+        if !is_for_template(policy) || self.is_impossible.load(Ordering::Relaxed) {
             return Ok(None);
         }
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = TemplateKey::of(policy, &sandboxed.policy.paths);
+        let key = TemplateKey::of(argument, &policy.paths);
         running.retain(RunningTemplate::is_usable);
         let found = running.iter().position(|template| template.key == key);
         let mut kept = found.map(|at| running.remove(at));
@@ -107,7 +110,7 @@ impl Templates {
         for _ in 0..2 {
             let mut template = match kept.take() {
                 Some(template) => template,
-                None => match RunningTemplate::make(&sandboxed.program, key.clone()) {
+                None => match RunningTemplate::make(helper, word, key.clone()) {
                     Some(template) => template,
                     None => break,
                 },
@@ -124,17 +127,11 @@ impl Templates {
     }
 }
 
-/// Returns the policy of a command and its request; `None` if it does not fit into one.
-fn request<'a>(sandboxed: &'a SandboxedCommand, start: &TemplateStart<'_>) -> Option<(&'a OsStr, Vec<u8>)> {
-    let [_, _, policy, file, words @ ..] = sandboxed.arguments.as_slice() else {
-        return None;
-    };
-    let join = |(name, value): &(&OsStr, &OsStr)| {
-        let mut text = (*name).to_owned();
-        text.push("=");
-        text.push(value);
-        text
-    };
+/// Returns the request for a command, which begins with the file of its program; `None` if it does not fit
+/// into one.
+fn request(command: &[OsString], start: &TemplateStart<'_>) -> Option<Vec<u8>> {
+    let (file, words) = command.split_first()?;
+    let join = |variable: &(&OsStr, &OsStr)| [variable.0, variable.1].join(OsStr::new("="));
     // Inside, there may be no link that leads to it.
     let directory = fs::canonicalize(start.directory).ok()?;
     let mark = start.variables.iter().find(|(name, _)| *name == start.mark);
@@ -146,22 +143,20 @@ fn request<'a>(sandboxed: &'a SandboxedCommand, start: &TemplateStart<'_>) -> Op
         variables: start.variables.iter().map(join).collect(),
     };
     let fits = request.mark.len() < LONGEST_MARK;
-    let bytes = request
-        .to_bytes()
-        .filter(|bytes| fits && bytes.len() <= LONGEST_REQUEST)?;
-    Some((policy, bytes))
+    let bytes = request.to_bytes()?;
+    (fits && bytes.len() <= LONGEST_REQUEST).then_some(bytes)
 }
 
 impl RunningTemplate {
     /// Makes a template. `None` if that does not work here.
-    fn make(helper: &Path, key: TemplateKey) -> Option<Self> {
+    fn make(helper: &OsStr, word: &OsStr, key: TemplateKey) -> Option<Self> {
         let mounts = File::open("/proc/self/mountinfo").ok()?;
         let (socket, theirs) = UnixStream::pair().ok()?;
         socket.set_read_timeout(Some(ANSWER)).ok()?;
         socket.set_write_timeout(Some(ANSWER)).ok()?;
         let child = Command::new(helper)
             .arg0("agentx")
-            .args([OsStr::new(HELPER), OsStr::new(TEMPLATE), &key.policy])
+            .args([word, OsStr::new(TEMPLATE), &key.policy])
             .env_clear()
             .envs([ONE_THREAD])
             .env(ROOM.to_str().ok()?, " ".repeat(LONGEST_MARK + 1))
@@ -193,9 +188,7 @@ impl RunningTemplate {
 
     /// Starts a command. Returns its leader; `None` if nothing was started.
     fn begin(&mut self, request: &[u8], start: &TemplateStart<'_>) -> Result<Option<u32>, SandboxError> {
-        let length = u32::try_from(request.len()).unwrap_or(u32::MAX).to_le_bytes();
-        let sent = send_descriptor(&self.socket, start.output, &length);
-        if sent.and_then(|()| self.socket.write_all(request)).is_err() {
+        if send_with_descriptor(&self.socket, request, start.output).is_err() {
             // A template starts nothing before it has a whole request.
             return Ok(None);
         }

@@ -2,7 +2,12 @@
 //! parts end with a NUL, which none of them can hold.
 
 use std::ffi::{OsStr, OsString};
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::net::UnixStream;
+
+use super::kernel::{receive_descriptor, send_descriptor};
 
 /// The command to start in a copy of the template.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,6 +69,33 @@ impl TemplateRequest {
             ))
         })
     }
+}
+
+/// The longest message: shorter than the longest argument of a program.
+pub(crate) const LONGEST_REQUEST: usize = 100_000;
+
+/// Sends a message with a descriptor, of which the other side gets a copy.
+pub(crate) fn send_with_descriptor(
+    mut socket: &UnixStream,
+    message: &[u8],
+    descriptor: impl AsFd,
+) -> io::Result<()> {
+    let length = u32::try_from(message.len()).map_err(io::Error::other)?;
+    send_descriptor(socket, descriptor, &length.to_le_bytes())?;
+    socket.write_all(message)
+}
+
+/// Receives a message with its descriptor. `None` if the other side is gone.
+pub(crate) fn receive_with_descriptor(mut socket: &UnixStream) -> io::Result<Option<(Vec<u8>, OwnedFd)>> {
+    let mut length = [0; 4];
+    let (read, descriptor) = receive_descriptor(socket, &mut length)?;
+    let length = usize::try_from(u32::from_le_bytes(length)).unwrap_or(usize::MAX);
+    let Some(descriptor) = descriptor.filter(|_| read == 4 && length <= LONGEST_REQUEST) else {
+        return Ok(None);
+    };
+    let mut message = vec![0; length];
+    socket.read_exact(&mut message)?;
+    Ok(Some((message, descriptor)))
 }
 
 #[cfg(test)]

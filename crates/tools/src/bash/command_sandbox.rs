@@ -32,8 +32,11 @@ const LONGEST_NAME: usize = 80;
 
 /// The end of a note about a command that nobody was asked about and that the sandbox may have refused
 /// something.
-const WAY_OUT: &str = "; it ran in a sandbox because nobody is asked about commands: the approval mode \
-                       `ask`, or `sandbox.mode: none` in the person's own settings, changes that";
+const WAY_OUT: &str = "; it ran in a sandbox because nobody was asked about it: a command that a person \
+                       approves (approval mode `ask`) runs without one, and so do all commands with \
+                       `sandbox.mode: none` in the person's own settings";
+/// The beginning of what the helper says if it could not make the sandbox.
+const NOT_MADE: &str = "agentx: the sandbox ";
 
 /// The sandbox of a command.
 #[derive(Clone, Debug)]
@@ -104,6 +107,18 @@ impl CommandSandbox {
             return Some(SandboxRefusal {
                 words: "403 of the proxy",
                 reason: reason_of_refusal(&host, decision),
+                path: None,
+            });
+        }
+        // A person may decide about a command that only reads and whose sandbox cannot be made here.
+        let said = output.trim_end().lines().next_back();
+        if let Some(why) = said
+            .filter(|_| self.is_unasked)
+            .and_then(|line| line.strip_prefix(NOT_MADE))
+        {
+            return Some(SandboxRefusal {
+                words: "the sandbox",
+                reason: Some(format!("it was not started, because the sandbox {why}")),
                 path: None,
             });
         }
@@ -291,6 +306,28 @@ mod tests {
                 let said = held.sentence(&refused(reason));
                 assert_eq!(said.contains("`sandbox.mode: none`"), is_unasked, "{said}");
             }
+        }
+    }
+
+    /// Only where nobody was asked: everybody else chose the sandbox themselves.
+    #[tokio::test]
+    async fn a_sandbox_that_cannot_be_made_is_a_reason_to_ask() {
+        for (output, is_unasked, expected) in [
+            (
+                "agentx: the sandbox cannot use /made-up: too many links\n",
+                true,
+                true,
+            ),
+            (
+                "agentx: the sandbox cannot use /made-up: too many links\n",
+                false,
+                false,
+            ),
+            ("made up\n", true, false),
+        ] {
+            let held = sandbox(SandboxStep::Namespace, Path::new("/made-up")).of_unasked(is_unasked);
+            let reason = held.refusal(output).await.and_then(|refused| refused.reason);
+            assert_eq!(reason.is_some(), expected, "{output} {is_unasked}: {reason:?}");
         }
     }
 

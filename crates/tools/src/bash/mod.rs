@@ -207,12 +207,15 @@ impl TypedTool for BashTool {
         if let Some(why) = links::refusal(run, &context).await {
             return Err(ToolFailure::denied(format!("The command was not run: {why}.")));
         }
-        let environment = &self.options.environment;
-        if let Some(why) = unasked_reading::refusal(&input.command, environment, &context).await {
-            return Err(ToolFailure::denied(format!("The command was not run: {why}.")));
-        }
+        let reading = context.unasked_reading("bash", &input.command);
         let is_unasked = context.is_unasked("bash", &json!({ "command": input.command }));
-        let options = self.options.for_call(is_unasked);
+        let mut options = self.options.for_call(is_unasked);
+        if let Some(reading) = &reading {
+            options = options.for_reading(&context.workspace);
+            if let Some(why) = unasked_reading::refusal(reading, &options, &context).await {
+                return Err(ToolFailure::denied(format!("The command was not run: {why}.")));
+            }
+        }
         if input.run_in_background == Some(true) {
             return self.background(&options, &input, &context, timeout);
         }

@@ -55,7 +55,7 @@ pub struct BashOptions {
     /// Starts commands in a sandbox. By default `None`: they can do what this process can.
     pub sandbox: Option<SandboxLauncher>,
     /// Starts, in place of `sandbox`, commands about which nobody is asked: the approval mode `auto` or a
-    /// judge let them run. By default `None`: they start as all others.
+    /// judge let them run, or they only read. By default `None`: they start as all others.
     pub unasked_sandbox: Option<SandboxLauncher>,
     /// Credentials that commands get through the proxy of their sandbox. By default none, and without the
     /// feature `masking` never any. Their variables have to be hidden in `environment`.
@@ -100,6 +100,19 @@ impl BashOptions {
         Self {
             sandbox: unasked_sandbox.clone().or_else(|| self.sandbox.clone()),
             unasked_sandbox,
+            ..self.clone()
+        }
+    }
+
+    /// Returns the options for a call whose command only reads. Where nothing holds it, that is no news to
+    /// tell: its text was judged and the files that it names were looked at.
+    pub(super) fn for_reading(&self, workspace: &Path) -> Self {
+        if self.unasked_sandbox.is_none() || self.holds(workspace) {
+            return self.clone();
+        }
+        Self {
+            sandbox: None,
+            unasked_sandbox: None,
             ..self.clone()
         }
     }
@@ -160,6 +173,30 @@ mod tests {
             let is_default = is_unasked && unasked_sandbox.is_some();
             assert_eq!(options.unasked_sandbox.is_some(), is_default, "{case}");
         }
+    }
+
+    /// Where no sandbox works it runs as it did before there was one for it, without a notice.
+    #[test]
+    fn a_command_that_only_reads_is_held_where_that_works_and_refused_where_it_has_to_be() {
+        let place = Path::new("/made-up");
+        for (mode, is_held) in [(SandboxMode::Everyday, false), (SandboxMode::Auto, true)] {
+            let options = BashOptions {
+                unasked_sandbox: Some(launcher(mode)),
+                ..BashOptions::default()
+            };
+            let reading = options.for_call(true).for_reading(place);
+            assert_eq!(reading.sandbox.is_some(), is_held, "{mode:?}");
+            assert_eq!(reading.holds(place), is_held, "{mode:?}");
+            assert_eq!(reading.unheld(place).is_some(), is_held, "{mode:?}");
+        }
+        let chosen = BashOptions {
+            sandbox: Some(launcher(SandboxMode::Everyday)),
+            ..BashOptions::default()
+        };
+        assert!(
+            chosen.for_call(true).for_reading(place).sandbox.is_some(),
+            "the person chose it"
+        );
     }
 
     #[test]

@@ -12,10 +12,12 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use agentx_runtime::{PlaceRules, ReadingLine, SearchedFolder, ToolContext};
+use agentx_sandbox::{CommandPlace, SandboxError, SandboxedCommand, hidden_variables};
 use ignore::WalkBuilder;
 use ignore::overrides::OverrideBuilder;
 
-use crate::environment::ProgramEnvironment;
+use super::options::BashOptions;
+use super::process_mark::ProcessMark;
 
 /// Maximum number of files below a folder that are compared with the rules.
 const MOST_FILES: usize = 100_000;
@@ -25,13 +27,12 @@ const LISTING_TIME: Duration = Duration::from_secs(20);
 const INSTEAD: &str =
     "the tool `grep` leaves such files out, and a command that names the file is asked about";
 
-/// Returns why a line that runs without a question may not run; `None` for every other line.
+/// Returns why a line that runs without a question may not run. `options` start its command.
 pub(super) async fn refusal(
-    line: &str,
-    environment: &ProgramEnvironment,
+    reading: &ReadingLine,
+    options: &BashOptions,
     context: &ToolContext,
 ) -> Option<String> {
-    let reading = context.unasked_reading("bash", line)?;
     let (place, whole) = (context.clone(), reading.clone());
     let path = std::env::var_os("PATH").unwrap_or_default();
     let settings = std::env::var_os("RIPGREP_CONFIG_PATH").is_some_and(|file| !file.is_empty());
@@ -46,7 +47,7 @@ pub(super) async fn refusal(
         return refused;
     }
     for words in &reading.listings {
-        let refused = listed_refusal(words, environment, context).await;
+        let refused = listed_refusal(words, options, context).await;
         if refused.is_some() {
             return refused;
         }
@@ -147,21 +148,56 @@ fn without_dots(path: &Path) -> PathBuf {
         .collect()
 }
 
-/// Returns why a command of Git may not show the files that `words` list.
-async fn listed_refusal(
+/// Returns the command that lists files, in the sandbox of the line: a repository may have Git run programs.
+fn listing(
     words: &[String],
-    environment: &ProgramEnvironment,
+    options: &BashOptions,
     context: &ToolContext,
-) -> Option<String> {
-    let (program, words) = words.split_first()?;
-    let mut command = tokio::process::Command::new(program);
+) -> Result<tokio::process::Command, SandboxError> {
+    let workspace = &context.workspace;
+    let all: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
+    let mark = ProcessMark::new(&context.session_id, &context.tool_call_id);
+    let place = CommandPlace {
+        workspace,
+        session: mark.session(),
+    };
+    let (program, rest) = (
+        all.first().copied().unwrap_or_default(),
+        all.get(1..).unwrap_or_default(),
+    );
+    let held = match &options.sandbox {
+        Some(launcher) => launcher.command(Path::new(program), &all, place)?,
+        None => None,
+    };
+    let held = held.map(SandboxedCommand::without_proxy).transpose()?;
+    let started = match &held {
+        Some(held) => held.program.as_path(),
+        None => Path::new(program),
+    };
+    let mut command = tokio::process::Command::new(started);
+    match &held {
+        Some(held) => command.arg0("agentx").args(&held.arguments),
+        None => command.args(rest),
+    };
     command
-        .args(words)
-        .current_dir(&context.workspace)
+        .current_dir(workspace)
         .env_clear()
-        .envs(environment.variables())
+        .envs(options.environment.variables())
         .stdin(Stdio::null())
         .kill_on_drop(true);
+    for name in hidden_variables().iter().filter(|_| held.is_some()) {
+        command.env_remove(name);
+    }
+    Ok(command)
+}
+
+/// Returns why a command of Git may not show the files that `words` list.
+async fn listed_refusal(words: &[String], options: &BashOptions, context: &ToolContext) -> Option<String> {
+    let program = words.first()?;
+    let mut command = match listing(words, options, context) {
+        Ok(command) => command,
+        Err(error) => return Some(format!("the files that it would show cannot be listed: {error}")),
+    };
     let listed = tokio::select! {
         listed = tokio::time::timeout(LISTING_TIME, command.output()) => listed,
         () = context.cancel.cancelled() => return Some("it was stopped".to_owned()),

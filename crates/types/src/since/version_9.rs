@@ -352,3 +352,11 @@ pub const SCHEMAS_BEGIN_REQUESTS: u32 = 9;
 /// In a line with commands that rules allow, a part that alone would run without a question, because it only
 /// reads the workspace, needs no rule.
 pub const READING_NEEDS_NO_RULE: u32 = 9;
+
+/// The refusal of a line that only may name the program's own files, by a star or an unknown part, says so.
+/// Before, it named them as files that the line opens.
+pub const UNCLEAR_OWN_NAMES_ARE_EXPLAINED: u32 = 9;
+
+/// The reason of a question about a command of Git says that Git follows the repository. Before, it said that
+/// Git runs what the repository names, also of a setting that runs nothing.
+pub const SETTINGS_OF_REPOSITORIES_ARE_FOLLOWED: u32 = 9;

@@ -11,7 +11,7 @@ use crate::attach::note_of_pictures;
 use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
-use crate::{demo, other_server, session_opening, start};
+use crate::{headless, other_server, session_opening, start};
 
 /// Ends `--yes` with the run: a person who continues the session, and on a server any driver of it, is asked
 /// again. If this cannot be recorded now, the next opening of the session on this machine records it.
@@ -49,12 +49,7 @@ pub(super) async fn say_notes(
     there: u64,
     console: &mut Console,
 ) {
-    if place.remote().is_none()
-        && let Ok(state) = session.state().await
-        && let Some(note) = demo::note_of_demo(settings, &state.config.model)
-    {
-        console.say(&console.err_style().dim(note));
-    }
+    headless::say_of_this_machine(place, settings, session, console).await;
     let of_server = other_server::record(place, settings, session).await;
     let changed = session_opening::changed_by_opening(place, session.id(), there).await;
     let of_decisions = session_opening::note_of_decisions(settings, &changed);

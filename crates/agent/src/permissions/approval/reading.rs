@@ -5,7 +5,7 @@
 use agentx_types::{AgentConfig, ApprovalMode, ToolSpec};
 use serde_json::Value;
 
-use super::{Verdict, explain_decision, mode_of, rules_of};
+use super::{ExplainedVerdict, Verdict, explain_decision, mode_of, rules_of};
 use crate::commands::reading_commands::ReadingLine;
 use crate::permissions::call_subject::CallSubject;
 
@@ -32,12 +32,21 @@ pub fn unasked_reading(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> 
         return None;
     }
     let judged = explain_decision(config, tool, input);
-    if !matches!(judged.verdict, Verdict::Allow { .. }) {
-        return None;
+    if !judged.rules.is_empty() && matches!(judged.verdict, Verdict::Allow { .. }) {
+        return CallSubject::of_agent(config, tool, input).read_beside_rules(&rules_of(config));
     }
-    let subject = CallSubject::of_agent(config, tool, input);
-    if judged.rules.is_empty() {
-        return subject.reads_workspace();
-    }
-    subject.read_beside_rules(&rules_of(config))
+    read_unasked(config, tool, input, &judged)
+}
+
+/// The effects of a command line that this verdict lets run only because of them.
+pub(super) fn read_unasked(
+    config: &AgentConfig,
+    tool: &ToolSpec,
+    input: &Value,
+    judged: &ExplainedVerdict,
+) -> Option<ReadingLine> {
+    let is_unasked = matches!(judged.verdict, Verdict::Allow { .. }) && judged.rules.is_empty();
+    is_unasked
+        .then(|| CallSubject::of_agent(config, tool, input).reads_workspace())
+        .flatten()
 }

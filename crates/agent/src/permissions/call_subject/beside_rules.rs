@@ -2,14 +2,14 @@
 //! without a question if it were the whole line: `npm test && ls src` with a rule for `npm test`. From version
 //! 9 of the rules on.
 //!
-//! A part is a whole pipe. It never counts if a command of the line may change what later words mean: `cd
-//! sub`, `export`, `alias`, `source`. A part that stands after a command of a rule, or beside one in the
-//! background, counts only if it shows names and states: the tool looks at links and secrets before the line
-//! runs, and that command may change both.
+//! A part is a whole pipe, and shows names and states only (`ls`, `git status`, `git diff --stat`). Content of
+//! files would be shown outside of the sandbox in which a line that only reads runs, and the commands of the
+//! rules may put links in the places of files that were looked at before. No part counts if a command of the
+//! line may change what later words mean: `cd sub`, `export`, `alias`, `source`.
 
 use std::ops::Range;
 
-use agentx_types::since;
+use agentx_types::{Rule, since};
 
 use super::CallSubject;
 use crate::commands::command_split::{CommandLine, only_reads_input, without_redirections};
@@ -85,7 +85,7 @@ pub(super) struct RuleCoverage {
 impl CallSubject<'_> {
     /// The effects of the parts of the line that run beside commands of these rules only because they read the
     /// workspace; `None` if there are none, or the line is not allowed.
-    pub(crate) fn read_beside_rules(&self, rules: &[agentx_types::Rule]) -> Option<ReadingLine> {
+    pub(crate) fn read_beside_rules(&self, rules: &[Rule]) -> Option<ReadingLine> {
         self.coverage(rules)?.reading
     }
 
@@ -96,10 +96,8 @@ impl CallSubject<'_> {
         }
         let mut whole = ReadingLine::default();
         for pipe in pipes(line).into_iter().filter(|pipe| holds_any(pipe, left)) {
-            let reading = self.reading_of_pipe(line, &pipe, left)?;
+            let reading = self.reading_of_pipe(line, &pipe)?;
             whole.programs.extend(reading.programs);
-            whole.searched.extend(reading.searched);
-            whole.listings.extend(reading.listings);
         }
         Some(whole)
     }
@@ -112,7 +110,7 @@ impl CallSubject<'_> {
         let pipes = pipes(line);
         let reads = |at: &usize| {
             let pipe = pipes.iter().find(|pipe| pipe.contains(at));
-            pipe.is_some_and(|pipe| self.reading_of_pipe(line, pipe, &left).is_some())
+            pipe.is_some_and(|pipe| self.reading_of_pipe(line, pipe).is_some())
         };
         let needing = left.iter().filter(|at| !reads(at));
         needing.copied().collect()
@@ -130,33 +128,19 @@ impl CallSubject<'_> {
             && line.commands.iter().enumerate().all(keeps_meaning)
     }
 
-    /// The effects of a pipe of which no command has a rule; `None` if it needs one.
-    fn reading_of_pipe(
-        &self,
-        line: &CommandLine,
-        pipe: &Range<usize>,
-        left: &[usize],
-    ) -> Option<ReadingLine> {
+    /// The effects of a pipe that shows names and states, and no content of files; `None` for any other.
+    fn reading_of_pipe(&self, line: &CommandLine, pipe: &Range<usize>) -> Option<ReadingLine> {
         let commands = line.commands.get(pipe.clone())?;
         let reading = reading_line(&commands.join(" | "), self.workspace, self.version)?;
-        let has_rule = |at: usize| !left.contains(&at) && !self.needs_no_rule(line, at);
-        let before = if runs_in_background(&self.argument) {
-            line.commands.len()
-        } else {
-            pipe.start
+        let shows_names = |(at, command): (usize, &String)| {
+            let command = without_redirections(command);
+            let program = command.split(' ').next().unwrap_or_default();
+            // `git blame` shows the lines of a file.
+            let is_naming = NAMING.contains(&program) && command.split(' ').all(|word| word != "blame");
+            is_naming || (at > 0 && only_reads_input(command))
         };
-        let is_checked = !(0..before).any(has_rule);
-        let shows_names = || {
-            let names = |(at, command): (usize, &String)| {
-                let command = without_redirections(command);
-                let program = command.split(' ').next().unwrap_or_default();
-                NAMING.contains(&program) || (at > 0 && only_reads_input(command))
-            };
-            reading.searched.is_empty()
-                && reading.listings.is_empty()
-                && commands.iter().enumerate().all(names)
-        };
-        (is_checked || shows_names()).then_some(reading)
+        let shows_content = !reading.searched.is_empty() || !reading.listings.is_empty();
+        (!shows_content && commands.iter().enumerate().all(shows_names)).then_some(reading)
     }
 }
 
@@ -188,11 +172,6 @@ fn keeps_shell(command: &str) -> bool {
     words
         .next()
         .is_some_and(|word| is_plain(word) && !word.contains('=') && !CHANGING_SHELL.contains(&word))
-}
-
-/// Returns whether a line may run a command in the background, beside the next one.
-fn runs_in_background(line: &str) -> bool {
-    line.replace("&&", "").replace(">&", "").contains('&')
 }
 
 #[cfg(test)]

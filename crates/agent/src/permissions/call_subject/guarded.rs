@@ -75,8 +75,13 @@ impl<'a> CallSubject<'a> {
     /// or a home.
     pub(crate) fn never_allowed(&self) -> Option<String> {
         if let Some(path) = self.own_file() {
-            let what = "it belongs to AgentX itself (sessions, keys, settings), which no tool opens";
-            return Some(format!("{path}: {what}"));
+            const WHAT: &str = "belongs to AgentX itself (sessions, keys, settings), which no tool opens";
+            let is_unclear = self.version >= since::UNCLEAR_OWN_NAMES_ARE_EXPLAINED && path.contains('*');
+            return Some(if is_unclear {
+                format!("{path} may name a file that {WHAT}; name the files without stars and variables")
+            } else {
+                format!("{path}: it {WHAT}")
+            });
         }
         let counts = self.version >= since::SYSTEM_IS_NEVER_REMOVED && self.runs_commands();
         let folder = counts

@@ -347,6 +347,11 @@ impl<'a> CallSubject<'a> {
             return format!("{path} may hold secrets, and only a rule that names it allows it");
         }
         if let Some(named) = self.git_runs() {
+            if self.version >= since::SETTINGS_OF_REPOSITORIES_ARE_FOLLOWED {
+                return format!(
+                    "Git follows this repository ({named}), which nobody has accepted; `agentx config trust` shows what it does and accepts it"
+                );
+            }
             return format!(
                 "Git runs what this repository names ({named}), which nobody has accepted; `agentx config trust` shows and accepts it"
             );

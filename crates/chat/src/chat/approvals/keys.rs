@@ -1,7 +1,11 @@
 //! The input line while a question is open. Decides whether the line is for the question, and handles the
 //! keys that answer the question without a line.
 
+use std::collections::BTreeSet;
+
+use agentx::node::known_secrets;
 use agentx::runtime::{ApprovalInput, RuntimeError, still_asked};
+use agentx::secrets::Origin;
 use agentx::types::{ApprovalDecision, ApprovalMode, ApprovalRequested, RuntimeEvent, ToolCallId};
 use crossterm::event::KeyEvent;
 use tokio::time::Instant;
@@ -13,6 +17,7 @@ use crate::render::answers::Answers;
 use crate::render::approval::{self, QuestionForm};
 use crate::render::approval_reply::ApprovalReply;
 use crate::render::asked::PlanLook;
+use crate::render::hidden_words;
 use crate::rules;
 
 /// The note for a key that came too early to be an answer.
@@ -60,8 +65,12 @@ impl Chat<'_> {
     async fn text_of_question(&mut self, question: &ApprovalRequested, may_answer: bool) -> String {
         let file = self.file_before_change(question).await;
         let mut answers = self.answers_to(question).await.to(question);
-        let keeps_rule =
-            !self.is_asked_each_time(question).await && !self.offers_useless_rule(question).await;
+        let hidden = hidden_words::hidden_names(&question.input);
+        // A rule could not let a call run that the tool refuses, and replaced words are not the person's.
+        let keeps_rule = file.refused.is_none()
+            && hidden.is_empty()
+            && !self.is_asked_each_time(question).await
+            && !self.offers_useless_rule(question).await;
         if !keeps_rule {
             answers = answers.without_rules();
         }
@@ -104,8 +113,20 @@ impl Chat<'_> {
             },
             is_brief: self.display.is_small(),
         };
-        let text = approval::question_text(question, &file, how, self.display.style());
+        let mut text = approval::question_text(question, &file, how, self.display.style());
+        if !hidden.is_empty()
+            && let Some(words) = hidden_words::folder_note(&question.input, &self.names_of_env_files())
+        {
+            text.push_str(&format!("{}\n", self.display.style().warn(&words)));
+        }
         self.display.cast.question_of(&question.tool_call_id, text)
+    }
+
+    /// Returns the names of the secrets that only `.env` files of the folder name.
+    fn names_of_env_files(&self) -> BTreeSet<String> {
+        let known = known_secrets(self.settings);
+        let of_files = known.iter().filter(|secret| secret.origin() == Origin::EnvFile);
+        of_files.map(|secret| secret.name().to_owned()).collect()
     }
 
     /// Shows the open question `before` once more with the file as it is now, if this event ends a call,
@@ -195,13 +216,6 @@ impl Chat<'_> {
     async fn still_asked(&mut self, question: &ApprovalRequested) -> Option<String> {
         let config = self.agent_config().await.ok()?;
         still_asked(&config, &question.suggested, &question.name, &question.input)
-    }
-
-    /// Returns the whole change that is asked about, if the question shows only its beginning.
-    pub(in crate::chat) async fn whole_asked_change(&self) -> Option<String> {
-        let question = self.status.question()?;
-        let file = self.file_before_change(question).await;
-        approval::whole_change(question, &file, self.display.style())
     }
 
     /// Returns whether the text in the line is the answer to a question.

@@ -5,6 +5,7 @@ pub(super) mod kept_rules;
 pub(super) mod keys;
 pub(super) mod question_timing;
 pub(super) mod rules;
+pub(super) mod unread;
 
 use agentx::types::{ApprovalDecision, ApprovalMode, RuntimeEvent, SessionChange, ToolCallId};
 use tokio::time::Instant;
@@ -39,6 +40,8 @@ pub(crate) struct Approvals {
     pub(super) kept: KeptRules,
     /// The question at which a pattern that allows everything was given, with that pattern.
     pub(super) doubted: Option<(ToolCallId, String)>,
+    /// The question of which the person has read all, although not all of it fits on the screen.
+    pub(super) read_whole: Option<ToolCallId>,
 }
 
 impl Approvals {

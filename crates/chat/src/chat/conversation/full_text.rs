@@ -105,10 +105,10 @@ impl Chat<'_> {
     }
 
     /// Returns the whole output of the `n`th call from the end; for a call that is asked about, the whole
-    /// change.
+    /// change, or the question if it does not fit on the screen.
     pub(in crate::chat) async fn output(&mut self, n: usize) -> Result<String, ChatError> {
         if n == 1
-            && let Some(asked) = self.whole_asked_change().await
+            && let Some(asked) = self.read_whole_question().await
         {
             return Ok(asked);
         }

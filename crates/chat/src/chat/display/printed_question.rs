@@ -27,6 +27,8 @@ pub(in crate::chat) struct PrintedQuestion {
     before: usize,
     /// Whether its first row has left the screen, or something was printed after it.
     is_gone: bool,
+    /// Whether all its rows were on the screen at the same time.
+    was_whole: bool,
     /// Whether the line is there to answer it.
     pub(in crate::chat) is_open: bool,
 }
@@ -41,6 +43,7 @@ impl PrintedQuestion {
             printed: 0,
             before: 0,
             is_gone: false,
+            was_whole: false,
             is_open: false,
         }
     }
@@ -48,6 +51,11 @@ impl PrintedQuestion {
     /// Returns whether it was made from this text.
     pub(in crate::chat) fn has_text(&self, text: &str) -> bool {
         self.text == text
+    }
+
+    /// Returns whether all of it was on the screen at the same time.
+    pub(in crate::chat) fn was_whole(&self) -> bool {
+        self.was_whole
     }
 
     /// Returns the rows to print when the question ends: none if they are printed.
@@ -95,12 +103,15 @@ impl PrintedQuestion {
         room: usize,
     ) -> Vec<Row> {
         if self.is_held {
+            self.was_whole = true;
             return self.rows.clone();
         }
         self.is_gone |= self.printed > self.rows.len() || self.printed + above + below > screen;
+        self.was_whole |= !self.is_gone && above == 0;
         if !(self.is_open && (self.is_gone || above > 0)) {
             return Vec::new();
         }
+        self.was_whole |= self.rows.len() <= room;
         if self.rows.len() <= room || room < LOW {
             return self.rows.iter().take(room).cloned().collect();
         }
@@ -122,7 +133,7 @@ impl PrintedQuestion {
 
 /// Returns the row that stands for rows that are not shown.
 fn left_out(count: usize) -> Row {
-    let text = format!("  … {} above", counted(count, "more row"));
+    let text = format!("  … {} (Ctrl-O shows all)", counted(count, "more row"));
     Row::new(&text, Style::default())
 }
 
@@ -194,10 +205,10 @@ mod tests {
             shown(&lines, 6),
             [
                 "? edit wants to change a.txt",
-                "  … 2 more rows above",
+                "  … 2 more rows (Ctrl-O shows all)",
                 "    10 -bye",
                 "    10 +hello",
-                "  … 3 more rows above",
+                "  … 3 more rows (Ctrl-O shows all)",
                 "  (or your own)",
             ]
         );

@@ -340,11 +340,7 @@ impl Chat<'_> {
             return Ok(ChatFlow::Continue);
         };
         let session = session.clone();
-        if !self.approvals.answers.has(answer.decision) {
-            let note = self.approvals.answers.not_counted();
-            self.display
-                .transcript
-                .print_notice(&self.display.style().warn(&note));
+        if !self.takes_answer(&question, answer.decision) {
             return Ok(ChatFlow::Continue);
         }
         let answer = self.effective_answer(&question, answer).await;

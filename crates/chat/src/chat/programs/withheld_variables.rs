@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::chat::Chat;
 use crate::render::clean::visible;
 use crate::render::conversation::ended_commands_notice;
+use crate::render::unheld_commands::UnheldNotice;
 
 /// Maximum number of variables to name at once.
 const NAMED: usize = 5;
@@ -144,6 +145,11 @@ impl Chat<'_> {
                 .transcript
                 .aside(&self.display.style().dim(&format!("· {note}")));
         }
+    }
+
+    /// Notes whether the person was told before this chat that nothing holds its commands.
+    pub(crate) fn note_told_of_unheld(&mut self, is_told: bool) {
+        self.programs.unheld = UnheldNotice::given(is_told);
     }
 
     /// Prints which jobs of the user have ended.

@@ -136,6 +136,11 @@ impl Screen {
         }
     }
 
+    /// Returns whether the open question was never whole on the screen.
+    pub(crate) fn hides_question(&self) -> bool {
+        self.asked.as_ref().is_some_and(|asked| !asked.was_whole())
+    }
+
     /// Adds whole lines above what still lives of the answer, which continues below them.
     pub(crate) fn print_in_passing(&mut self, text: &str) {
         if let Some(answer) = &mut self.answer {

@@ -435,11 +435,28 @@ fn of_a_question_longer_than_the_screen_both_ends_are_in_sight() {
             "    +line 1",
             "    +line 2",
             "    +line 3",
-            "  … 36 more rows above",
+            "  … 36 more rows (Ctrl-O shows all)",
             "    +line 40",
             "  because",
             "  always",
             "›",
         ]
     ));
+    assert!(screen.hides_question(), "it never stood whole on the screen");
+}
+
+#[test]
+fn a_question_that_stood_whole_on_the_screen_hides_nothing() {
+    for rows in [10, 4] {
+        let (mut screen, mut terminal) = screen(40, rows);
+        assert!(!screen.hides_question(), "there is none");
+        screen.set_line(line(""));
+        screen.say(&[TextPiece {
+            region: TextRegion::Question,
+            text: "? bash wants to run a command\n  command: make\n  because\n  always\n".to_owned(),
+        }]);
+        screen.set_asked(Some(true));
+        terminal.write(&screen.take());
+        assert_eq!(screen.hides_question(), rows == 4, "{rows} rows");
+    }
 }
