@@ -114,7 +114,7 @@ fn a_pipe_takes_a_pattern_for_each_command_and_everything_is_allowed_only_on_rep
 
 #[test]
 fn a_pattern_of_stars_for_files_counts_only_on_repetition() {
-    let call = "call write {\"path\":\"a.txt\",\"content\":\"one\"}\n";
+    let call = "write fresh words to a.txt\n";
     for (answers, is_made) in [("s **\nn\n", false), ("s **\ns **\n", true), ("s *.txt\n", true)] {
         let sandbox = Sandbox::new();
         let ran = sandbox.run_with_input(&["chat"], &format!("{call}{answers}"));
@@ -127,7 +127,7 @@ fn a_pattern_of_stars_for_files_counts_only_on_repetition() {
 #[test]
 fn a_question_about_an_edit_or_a_build_offers_the_wider_answer() {
     let sandbox = Sandbox::new();
-    let call = "call write {\"path\":\"a.txt\",\"content\":\"one\"}\n";
+    let call = "write fresh words to a.txt\n";
     let ran = sandbox.run_with_input(&["chat"], &format!("{call}n\n"));
     let offer = "or /approve-mode accept-edits makes this edit and later ones without asking";
     assert!(ran.stdout.contains(offer), "{ran}");
