@@ -1,5 +1,5 @@
-//! Questions about commands in the documents are about commands that are asked about: one that only reads runs
-//! without a question in a folder that its person trusts.
+//! Questions about commands in the documents are about commands that are asked about: one that only reads
+//! runs without a question in a folder that its person trusts.
 
 use agentx_agent::reading_commands::reading_line;
 use agentx_types::RULES_VERSION;

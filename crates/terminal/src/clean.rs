@@ -178,9 +178,9 @@ pub fn colours(text: &str) -> Option<usize> {
     inner[end..].starts_with('m').then_some(end + 3)
 }
 
-/// Returns one line that hides nothing and shows unprintable characters as signs, for titles, names, paths and
-/// contents. Joiners and non-joiners stay where a language or an emoji needs them: between letters of a script
-/// that joins its letters, and within a composed emoji. Anywhere else they are signs.
+/// Returns one line that hides nothing and shows unprintable characters as signs, for titles, names, paths
+/// and contents. Joiners and non-joiners stay where a language or an emoji needs them: between letters of a
+/// script that joins its letters, and within a composed emoji. Anywhere else they are signs.
 ///
 /// ```
 /// use agentx_terminal::clean::visible;
@@ -192,8 +192,8 @@ pub fn visible(text: &str) -> String {
     visible_part(text, 0..text.len())
 }
 
-/// Returns a part of a line as in [`visible`]; what stands around the part decides about its ends, too. `part`
-/// has to begin and end between characters.
+/// Returns a part of a line as in [`visible`]; what stands around the part decides about its ends, too.
+/// `part` has to begin and end between characters.
 pub fn visible_part(text: &str, part: Range<usize>) -> String {
     let mut out = String::with_capacity(part.len());
     for (at, c) in text[part.clone()].char_indices() {
@@ -291,7 +291,8 @@ fn is_tag(c: char) -> bool {
 /// The maximum number of tags behind a flag: six letters and the end.
 const MOST_TAGS: usize = 7;
 
-/// Returns whether the tag at byte `at` belongs to a flag: a black flag, a few tags, and the tag that ends them.
+/// Returns whether the tag at byte `at` belongs to a flag: a black flag, a few tags, and the tag that ends
+/// them.
 fn is_in_flag(text: &str, at: usize) -> bool {
     let before = text[..at].chars().rev().take(MOST_TAGS);
     let tags_before = before.take_while(|c| is_tag(*c) && *c != '\u{e007f}').count();

@@ -1,6 +1,6 @@
 //! Patterns with a star for commands of build and test tools. A star stands only for their usual targets and
-//! harmless options (`severity`), so such a pattern may be offered to a person. "Always" itself keeps the line
-//! word for word.
+//! harmless options (`severity`), so such a pattern may be offered to a person. "Always" itself keeps the
+//! line word for word.
 
 use crate::commands::command_split::take_apart;
 

@@ -1,4 +1,5 @@
-//! The changes that opening a session made by itself, because this program decides otherwise than the one before.
+//! The changes that opening a session made by itself, because this program decides otherwise than the one
+//! before.
 
 use agentx::runtime::{Delivery, View};
 use agentx::types::{ApprovalMode, ConfigChange, EnvironmentEvent, SessionId, Source};

@@ -122,8 +122,8 @@ pub async fn branches_of(
 /// The changes that a session made to files, as far as its log has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangedFiles {
-    /// The files that are not as they were before: the first content is the one before the session, the second
-    /// the one that it left.
+    /// The files that are not as they were before: the first content is the one before the session, the
+    /// second the one that it left.
     pub files: Vec<BranchFile>,
     /// The number of commands of which nobody looked which files they changed.
     pub unwatched_commands: usize,

@@ -100,8 +100,8 @@ pub(super) fn looks_like_path(name: &str) -> bool {
     known.contains(&name) || (name.len() > 1 && name.contains(['.', '/']) && !name.ends_with('.'))
 }
 
-/// Returns whether a person who writes this reads Chinese. The first line with letters counts: the lines after
-/// it may be a file that was sent along.
+/// Returns whether a person who writes this reads Chinese. The first line with letters counts: the lines
+/// after it may be a file that was sent along.
 pub(super) fn is_in_chinese(text: &str) -> bool {
     let first = text.lines().find(|line| line.contains(char::is_alphabetic));
     first.is_some_and(|line| line.chars().any(is_han))

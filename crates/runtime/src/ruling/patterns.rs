@@ -114,9 +114,9 @@ pub fn offered_patterns(shown: &Rule, config: &AgentConfig, tool: &str, input: &
     (is_several && with_patterns(shown, &joined, config, tool, input).is_ok()).then_some(joined)
 }
 
-/// The pattern that a person may keep for a command of a build or test tool in place of the one that is shown:
-/// with a star, which stands only for its usual targets and harmless options. `None` for any other command, or
-/// if that pattern does not allow the call.
+/// The pattern that a person may keep for a command of a build or test tool in place of the one that is
+/// shown: with a star, which stands only for its usual targets and harmless options. `None` for any other
+/// command, or if that pattern does not allow the call.
 pub fn build_pattern(shown: &Rule, config: &AgentConfig, tool: &str, input: &Value) -> Option<String> {
     let spec = config.tools.iter().find(|spec| spec.name == tool)?;
     let line = input.get(spec.command_argument.as_deref()?)?.as_str()?;

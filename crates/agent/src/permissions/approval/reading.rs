@@ -1,6 +1,7 @@
 //! Command lines that run without a question because they, or the parts that no rule covers, only read the
-//! workspace. The machine judges their text; the tool that runs one looks at the disk for the rest of the proof: programs of the workspace in
-//! `PATH`, and files with secrets among those whose content the line would show.
+//! workspace. The machine judges their text; the tool that runs one looks at the disk for the rest of the
+//! proof: programs of the workspace in `PATH`, and files with secrets among those whose content the line
+//! would show.
 
 use agentx_types::{AgentConfig, ApprovalMode, ToolSpec};
 use serde_json::Value;

@@ -1,11 +1,11 @@
 //! Parts of a line that need no rule beside the commands that rules allow, because each of them would run
-//! without a question if it were the whole line: `npm test && ls src` with a rule for `npm test`. From version
-//! 9 of the rules on.
+//! without a question if it were the whole line: `npm test && ls src` with a rule for `npm test`. From
+//! version 9 of the rules on.
 //!
-//! A part is a whole pipe, and shows names and states only (`ls`, `git status`, `git diff --stat`). Content of
-//! files would be shown outside of the sandbox in which a line that only reads runs, and the commands of the
-//! rules may put links in the places of files that were looked at before. No part counts if a command of the
-//! line may change what later words mean: `cd sub`, `export`, `alias`, `source`.
+//! A part is a whole pipe, and shows names and states only (`ls`, `git status`, `git diff --stat`). Content
+//! of files would be shown outside of the sandbox in which a line that only reads runs, and the commands of
+//! the rules may put links in the places of files that were looked at before. No part counts if a command of
+//! the line may change what later words mean: `cd sub`, `export`, `alias`, `source`.
 
 use std::ops::Range;
 
@@ -83,8 +83,8 @@ pub(super) struct RuleCoverage {
 }
 
 impl CallSubject<'_> {
-    /// The effects of the parts of the line that run beside commands of these rules only because they read the
-    /// workspace; `None` if there are none, or the line is not allowed.
+    /// The effects of the parts of the line that run beside commands of these rules only because they read
+    /// the workspace; `None` if there are none, or the line is not allowed.
     pub(crate) fn read_beside_rules(&self, rules: &[Rule]) -> Option<ReadingLine> {
         self.coverage(rules)?.reading
     }

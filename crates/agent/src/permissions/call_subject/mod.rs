@@ -248,9 +248,8 @@ impl<'a> CallSubject<'a> {
 
     /// The rules that together allow every part of the call.
     ///
-    /// A rule that allows the entire call is enough. Otherwise each command of the line needs a rule, or has
-    /// to be one that needs none, and a line that cannot be split with certainty has no parts. `None` if a part
-    /// is left.
+    /// A rule that allows the entire call is enough. Otherwise each command of the line needs a rule, or is one
+    /// that needs none, and a line that cannot be split with certainty has no parts.
     pub(crate) fn allowed_by(&self, rules: &[Rule]) -> Option<Vec<usize>> {
         self.coverage(rules).map(|coverage| coverage.rules)
     }

@@ -86,7 +86,7 @@ impl Chat<'_> {
         } else {
             None
         };
-        let accepts_edits = if may_answer && self.accept_edits_would_allow(question).await {
+        let accepts_edits = if may_answer && self.accepts_edit(question).await {
             Some(match self.display.face {
                 ChatInterface::Editor { .. } => "Shift-Tab",
                 ChatInterface::Lines { .. } => "/approve-mode accept-edits",
@@ -202,8 +202,9 @@ impl Chat<'_> {
         rules::other_answer(question, &config)
     }
 
-    /// Returns whether the mode `accept-edits`, which comes after `ask`, would make the edit of this question.
-    async fn accept_edits_would_allow(&mut self, question: &ApprovalRequested) -> bool {
+    /// Returns whether the mode `accept-edits`, which comes after `ask`, would make the edit of this
+    /// question.
+    async fn accepts_edit(&mut self, question: &ApprovalRequested) -> bool {
         let is_asking = self.status.activity.approval() == ApprovalMode::Ask;
         if !is_asking || approval::edited_path(question).is_none() {
             return false;
