@@ -20,6 +20,8 @@ mod markdown;
 mod named_tests;
 #[path = "docs/protocol.rs"]
 mod protocol;
+#[path = "docs/questions.rs"]
+mod questions;
 #[path = "docs/settings.rs"]
 mod settings;
 

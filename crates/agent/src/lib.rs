@@ -80,7 +80,8 @@ mod token_estimate;
 mod tools;
 
 pub use commands::{
-    command_analysis, command_split, question_grade as command_severity, reading_commands, recursive_programs,
+    build_patterns, command_analysis, command_split, question_grade as command_severity, reading_commands,
+    recursive_programs,
 };
 pub use files::{auto_run_files, closed_files};
 pub use permissions::{approval, link_targets, remembered_rule, search_scopes, unmatchable_rules};

@@ -99,8 +99,8 @@ pub use redaction::{
     redact_outcome, redact_request,
 };
 pub use ruling::{
-    Ruling, RulingKind, allows_everything, always_asked, is_useless_rule, names_a_tool, offered_patterns,
-    refused_by_the_tool, refused_in_line, still_asked, with_pattern, with_patterns,
+    Ruling, RulingKind, allows_everything, always_asked, build_pattern, is_useless_rule, names_a_tool,
+    offered_patterns, refused_by_the_tool, refused_in_line, still_asked, with_pattern, with_patterns,
 };
 pub use security::analyzer::{
     AnalyzerAnswer, AnalyzerResponder, CallToAssess, RulesAnalyzer, SecurityAnalyzer,

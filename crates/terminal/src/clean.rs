@@ -2,6 +2,7 @@
 //! clipboard access or hidden text.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// Longest escape sequence that is waited for; a longer one ends there, so that an open one cannot swallow
 /// what follows.
@@ -177,21 +178,128 @@ pub fn colours(text: &str) -> Option<usize> {
     inner[end..].starts_with('m').then_some(end + 3)
 }
 
-/// Returns one line that hides nothing and shows unprintable characters as signs, for commands and paths that
-/// a person decides about.
+/// Returns one line that hides nothing and shows unprintable characters as signs, for titles, names, paths
+/// and contents. Joiners and non-joiners stay where a language or an emoji needs them: between letters of a
+/// script that joins its letters, and within a composed emoji. Anywhere else they are signs.
+///
+/// ```
+/// use agentx_terminal::clean::visible;
+///
+/// assert_eq!(visible("می\u{200c}خواهم 👩\u{200d}💻"), "می\u{200c}خواهم 👩\u{200d}💻");
+/// assert_eq!(visible("pay\u{200d}pal"), "pay<U+200D>pal");
+/// ```
 pub fn visible(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' => out.push('↵'),
-            '\t' => out.push('⇥'),
-            '\u{7f}' => out.push('␡'),
-            c if (c as u32) < 0x20 => out.push(char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}')),
-            c if drives(c) || shows_nothing(c) => out.push_str(&format!("<U+{:04X}>", c as u32)),
-            c => out.push(c),
+    visible_part(text, 0..text.len())
+}
+
+/// Returns a part of a line as in [`visible`]; what stands around the part decides about its ends, too.
+/// `part` has to begin and end between characters.
+pub fn visible_part(text: &str, part: Range<usize>) -> String {
+    let mut out = String::with_capacity(part.len());
+    for (at, c) in text[part.clone()].char_indices() {
+        if is_part_of_writing(text, part.start + at, c) {
+            out.push(c);
+        } else {
+            push_sign(c, &mut out);
         }
     }
     out
+}
+
+/// Adds a character, or its sign if it is not printable or takes no room.
+fn push_sign(c: char, out: &mut String) {
+    match c {
+        '\n' => out.push('↵'),
+        '\t' => out.push('⇥'),
+        '\u{7f}' => out.push('␡'),
+        c if (c as u32) < 0x20 => out.push(char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}')),
+        c if drives(c) || shows_nothing(c) => out.push_str(&format!("<U+{:04X}>", c as u32)),
+        c => out.push(c),
+    }
+}
+
+/// Returns whether the character `c` at byte `at` takes no room but belongs to how the text around it is
+/// written.
+fn is_part_of_writing(text: &str, at: usize, c: char) -> bool {
+    if is_tag(c) {
+        return is_in_flag(text, at);
+    }
+    if !matches!(c, '\u{200c}' | '\u{200d}') {
+        return false;
+    }
+    // The signs that choose the look of an emoji stand between it and the joiner.
+    let before = text[..at].chars().next_back();
+    let before = match before {
+        Some('\u{fe0e}' | '\u{fe0f}') => text[..at].chars().rev().nth(1),
+        other => other,
+    };
+    let after = text[at + c.len_utf8()..].chars().next();
+    let (Some(before), Some(after)) = (before, after) else {
+        return false;
+    };
+    let joins_letters = is_of_joined_script(before) && is_of_joined_script(after);
+    joins_letters || (c == '\u{200d}' && is_pictograph(before) && is_pictograph(after))
+}
+
+/// Returns whether a character is a letter, or a mark of one, of a script in which joiners change how letters
+/// look: Arabic, Syriac, N'Ko, the scripts of India, of Myanmar, Khmer and Mongolian.
+fn is_of_joined_script(c: char) -> bool {
+    let is_in_script = matches!(c,
+        '\u{620}'..='\u{7ff}' | '\u{840}'..='\u{dff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{18af}'
+        | '\u{1b00}'..='\u{1bff}' | '\u{a840}'..='\u{a87f}' | '\u{a8e0}'..='\u{a9ff}' | '\u{fb50}'..='\u{fdff}'
+        | '\u{fe70}'..='\u{fefc}' | '\u{11000}'..='\u{1173f}' | '\u{1e900}'..='\u{1e95f}');
+    // Marks that join or soften a letter are no letters themselves.
+    let is_mark = matches!(
+        c,
+        '\u{93c}'
+            | '\u{94d}'
+            | '\u{9bc}'
+            | '\u{9cd}'
+            | '\u{a3c}'
+            | '\u{a4d}'
+            | '\u{abc}'
+            | '\u{acd}'
+            | '\u{b3c}'
+            | '\u{b4d}'
+            | '\u{bcd}'
+            | '\u{c4d}'
+            | '\u{cbc}'
+            | '\u{ccd}'
+            | '\u{d4d}'
+            | '\u{dca}'
+            | '\u{1039}'
+            | '\u{103a}'
+            | '\u{17d2}'
+            | '\u{1b44}'
+            | '\u{a9c0}'
+    );
+    is_in_script && (is_mark || (c.is_alphabetic() && !shows_nothing(c)))
+}
+
+/// Returns whether a character may be a part of a composed emoji.
+fn is_pictograph(c: char) -> bool {
+    matches!(c,
+        '\u{2190}'..='\u{21ff}' | '\u{2300}'..='\u{23ff}' | '\u{25a0}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}'
+        | '\u{1f000}'..='\u{1faff}')
+}
+
+/// Returns whether a character is one of the tags that spell the flag of a part of a country.
+fn is_tag(c: char) -> bool {
+    matches!(c, '\u{e0030}'..='\u{e0039}' | '\u{e0061}'..='\u{e007a}' | '\u{e007f}')
+}
+
+/// The maximum number of tags behind a flag: six letters and the end.
+const MOST_TAGS: usize = 7;
+
+/// Returns whether the tag at byte `at` belongs to a flag: a black flag, a few tags, and the tag that ends
+/// them.
+fn is_in_flag(text: &str, at: usize) -> bool {
+    let before = text[..at].chars().rev().take(MOST_TAGS);
+    let tags_before = before.take_while(|c| is_tag(*c) && *c != '\u{e007f}').count();
+    let is_behind_flag = text[..at].chars().rev().nth(tags_before) == Some('\u{1f3f4}');
+    let mut tags = text[at..].chars().take(MOST_TAGS).take_while(|c| is_tag(*c));
+    let end = tags.position(|c| c == '\u{e007f}');
+    is_behind_flag && end.is_some_and(|end| tags_before + end < MOST_TAGS)
 }
 
 /// Returns one line without characters that drive a terminal, reverse text, end the line or take no room:
@@ -292,6 +400,48 @@ mod tests {
     fn an_open_sequence_does_not_swallow_everything() {
         let text = format!("\u{1b}]{}end", "x".repeat(5000));
         assert!(clean(&text).ends_with("end"));
+    }
+
+    #[test]
+    fn joiners_stay_where_a_script_or_an_emoji_needs_them() {
+        for text in [
+            "می\u{200c}خواهم",
+            "क्\u{200d}ष",
+            "শ্\u{200c}ক",
+            "ශ්\u{200d}රී",
+            "👨\u{200d}👩\u{200d}👧\u{200d}👦",
+            "👩🏾\u{200d}🚒",
+            "🏳\u{fe0f}\u{200d}🌈 ❤\u{fe0f}\u{200d}🔥",
+            "🧑\u{200d}✈\u{fe0f}",
+            "🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}!",
+        ] {
+            assert_eq!(visible(text), text);
+            for (at, _) in text.char_indices() {
+                let parts = visible_part(text, 0..at) + &visible_part(text, at..text.len());
+                assert_eq!(parts, text, "at {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn joiners_that_hide_anything_are_signs() {
+        for (text, want) in [
+            ("pay\u{200d}pal\u{200c}", "pay<U+200D>pal<U+200C>"),
+            ("\u{200d}می", "<U+200D>می"),
+            ("م\u{200c}\u{200c}ی", "م<U+200C><U+200C>ی"),
+            ("م\u{200c}a", "م<U+200C>a"),
+            ("م ،\u{200c}ی", "م ،<U+200C>ی"),
+            ("👩\u{200c}💻", "👩<U+200C>💻"),
+            ("👩\u{200d}a", "👩<U+200D>a"),
+            ("م\u{200b}ی", "م<U+200B>ی"),
+            ("\u{e0067}\u{e007f}", "<U+E0067><U+E007F>"),
+            ("🏴\u{e0067}", "🏴<U+E0067>"),
+        ] {
+            assert_eq!(visible(text), want, "{text:?}");
+        }
+        let hidden = format!("🏴{}\u{e007f}", "\u{e0061}".repeat(20));
+        assert!(visible(&hidden).starts_with("🏴<U+E0061>"), "a text is no flag");
+        assert!(visible(&hidden).ends_with("<U+E007F>"));
     }
 
     #[test]

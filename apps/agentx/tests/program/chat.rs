@@ -20,7 +20,7 @@ fn what_fills_the_window_and_what_rules_say_is_told() {
     let ran = sandbox.run_with_input(&["chat"], input);
     for what in [
         "there are no messages yet",
-        " of 128.0k tokens in use (0 %)",
+        " of 128.0k tokens in use (<1 %)",
         "AgentX estimates 2.",
         "messages to the agent",
         "reserved for the answer",

@@ -113,6 +113,36 @@ fn a_pipe_takes_a_pattern_for_each_command_and_everything_is_allowed_only_on_rep
 }
 
 #[test]
+fn a_pattern_of_stars_for_files_counts_only_on_repetition() {
+    let call = "write fresh words to a.txt\n";
+    for (answers, is_made) in [("s **\nn\n", false), ("s **\ns **\n", true), ("s *.txt\n", true)] {
+        let sandbox = Sandbox::new();
+        let ran = sandbox.run_with_input(&["chat"], &format!("{call}{answers}"));
+        let warns = "`**` lets write change any file here without asking. Nothing saved";
+        assert_eq!(ran.stdout.contains(warns), answers.contains("**"), "{ran}");
+        assert_eq!(sandbox.path("ws/a.txt").exists(), is_made, "{answers:?}: {ran}");
+    }
+}
+
+#[test]
+fn a_question_about_an_edit_or_a_build_offers_the_wider_answer() {
+    let sandbox = Sandbox::new();
+    let call = "write fresh words to a.txt\n";
+    let ran = sandbox.run_with_input(&["chat"], &format!("{call}n\n"));
+    let offer = "or /approve-mode accept-edits makes this edit and later ones without asking";
+    assert!(ran.stdout.contains(offer), "{ran}");
+    // A file that programs run is asked about in that mode, too.
+    let guarded = call.replace("a.txt", ".envrc");
+    let ran = sandbox.run_with_input(&["chat"], &format!("{guarded}n\n"));
+    assert!(!ran.stdout.contains("accept-edits makes"), "{ran}");
+    let ran = sandbox.run_with_input(&["chat"], "run make all\nn\n");
+    let offer = "or `a make *` also allows its other usual targets and options";
+    assert!(ran.stdout.contains(offer), "{ran}");
+    let ran = sandbox.run_with_input(&["chat"], "run make deploy\nn\n");
+    assert!(!ran.stdout.contains("a make *"), "{ran}");
+}
+
+#[test]
 fn rules_have_the_same_numbers_in_the_chat_and_outside() {
     let sandbox = Sandbox::new();
     for pattern in ["echo a*", "echo b*"] {

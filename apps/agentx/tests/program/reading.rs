@@ -59,7 +59,7 @@ fn tools_side_by_side_have_a_row_each_and_are_told_one_after_the_other() {
     chat.wait_for("· a1");
     chat.wait_for("· b1");
     chat.wait_for("▸ Write · 1 of 2 done");
-    chat.wait_for("bash run · ");
+    chat.wait_for("bash ×2 run · ");
     sandbox.write("ws/a", "\n");
     chat.wait_for("  │ a2");
     sandbox.write("ws/b", "\n");

@@ -360,6 +360,24 @@ fn a_chat_shows_what_its_session_changed_in_files_also_in_a_copy() {
 }
 
 #[test]
+fn changes_of_commands_are_counted_and_commands_that_only_read_have_no_effects() {
+    let sandbox = Sandbox::new();
+    sandbox.write("ws/notes.txt", "hello\n");
+    let input = "run wc -l notes.txt\nreplace hello with bye in notes.txt\n/diff\nrun touch made\n/diff\n";
+    let ran = sandbox.run_with_input(&["chat", "--yes"], input);
+    let note = "not listed: what 1 command changed; `!git diff` shows it";
+    assert_eq!(ran.stdout.matches(note).count(), 1, "{ran}");
+    let listed = sandbox.run(&["rewind", &id_of(&sandbox, 0)]);
+    let stays = "1 call cannot be undone";
+    assert_eq!(
+        listed.stdout.matches(stays).count(),
+        3,
+        "each undoes `touch`: {listed}"
+    );
+    assert!(!listed.stdout.contains("2 calls"), "{listed}");
+}
+
+#[test]
 fn a_fork_from_an_earlier_event_asks_what_becomes_of_the_files() {
     let (sandbox, id) = worked();
     let list = json(&sandbox, &["rewind", &id, "--json"]);

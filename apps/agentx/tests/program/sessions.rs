@@ -284,6 +284,11 @@ fn what_sessions_came_to() {
     let stats: Value = serde_json::from_str(&all.stdout).unwrap();
     assert_eq!(stats["sessions"], 2, "{all}");
     assert_eq!(stats["model_calls"], 6, "what a fork shares counts once: {all}");
+    assert_eq!(stats["cost"], 0, "{all}");
+    assert_eq!(stats["cost_usd"], 0.0, "{all}");
+    let listed = ok(sandbox.run(&["sessions", "list", "--json"]));
+    let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
+    assert_eq!(listed[0]["cost_usd"], 0.0, "{listed}");
     assert!(stats["stored"]["facts"].as_u64().unwrap() > 500, "{all}");
     let shown: String = one
         .to_string()

@@ -375,6 +375,34 @@ fn shift_tab_changes_who_decides_and_records_it() {
 }
 
 #[test]
+fn plan_mode_keeps_the_mode_that_a_person_worked_in() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &[], 80, 24);
+    chat.wait_for_last("›");
+    chat.keys("hello\r");
+    chat.wait_for("built-in demo");
+    chat.wait_for_last("›");
+    // A mode that is only passed does not count.
+    chat.keys("\u{1b}[Z");
+    chat.wait_for("accept-edits · ");
+    chat.keys("\u{1b}[Z");
+    chat.wait_for("plan · ");
+    chat.keys("/plan off\r");
+    chat.wait_for("plan mode is off");
+    chat.wait_until_gone("plan · ");
+    chat.keys("/approve-mode\r");
+    chat.wait_for("you are asked about calls that no rule covers;");
+    chat.keys("/approve-mode accept-edits\r");
+    chat.wait_for("accept-edits · ");
+    chat.keys("\u{1b}[Z");
+    chat.wait_for("plan · ");
+    chat.keys("/plan off\r");
+    chat.wait_for("accept-edits · ");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+}
+
+#[test]
 fn accepted_edits_are_made_and_commands_are_still_asked_about() {
     let sandbox = Sandbox::new();
     let mut chat = Pty::start(&sandbox, &["--approval", "accept-edits"], 80, 30);
@@ -390,6 +418,20 @@ fn accepted_edits_are_made_and_commands_are_still_asked_about() {
     chat.keys("\u{4}");
     assert!(matches!(chat.end(), Some(0 | 130)));
     assert!(!sandbox.path("ws/made").exists());
+}
+
+#[test]
+fn a_session_that_is_continued_says_that_edits_are_asked_about_again() {
+    let sandbox = Sandbox::new();
+    sandbox.run_with_input(&["chat"], "hello\n/approve-mode accept-edits\n");
+    let again = sandbox.run_with_input(&["resume"], "/approve-mode\n");
+    says(
+        &again,
+        &[
+            "edits of files were made without asking in this session; from now on you are asked again",
+            "(`/approve-mode accept-edits` sets that again)",
+        ],
+    );
 }
 
 #[test]

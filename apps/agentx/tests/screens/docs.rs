@@ -91,7 +91,7 @@ fn tools_that_run_at_once() {
     let mut chat = Stage::chat(&world, &["--yes"], COLUMNS);
     chat.say("is it ready?");
     chat.wait_for("│ 12 tests passed");
-    chat.wait_for("bash run");
+    chat.wait_for("bash ×2 run");
     chat.keys("and write the notes of the release\r");
     chat.wait_for("  1 › and write the notes");
     chat.keys("in Engl");

@@ -1,5 +1,6 @@
 //! Command lines: which commands one may run, and how severe each is. Rules about calls are decided by it.
 
+pub mod build_patterns;
 pub mod command_analysis;
 pub mod command_split;
 pub(crate) mod long_options;

@@ -4,7 +4,10 @@
 
 use std::sync::Arc;
 
-use agentx_agent::approval::{ExplainedVerdict, Verdict, explain_decision, is_unasked, unasked_reading};
+use agentx_agent::approval::{
+    ExplainedVerdict, Verdict, covered_together, explain_decision, is_unasked, not_covered_reason,
+    unasked_reading,
+};
 use agentx_types::{
     Access, AgentConfig, ApprovalMode, Guard, RULES_VERSION, ServerRules, ToolReach, ToolSpec,
 };
@@ -187,6 +190,106 @@ fn nobody_is_asked_about_a_line_that_only_reads() {
         guard.reading_commands = false
     });
     assert!(!is_unasked(&asked, "bash", &input, true));
+}
+
+#[test]
+fn a_part_that_only_reads_needs_no_rule_beside_one_that_a_rule_allows() {
+    for mode in [ApprovalMode::Ask, ApprovalMode::AcceptEdits, ApprovalMode::Deny] {
+        let config = trusting(mode, &["allow bash: npm test"]);
+        let otherwise = if mode == ApprovalMode::Deny { "deny" } else { "ask" };
+        for line in [
+            "npm test && ls src",
+            "npm test && git diff --stat",
+            "npm test; git status --short 2>&1 | head -5",
+            "git status && npm test; echo $?",
+            "ls; npm test | tail -5; git log --oneline -3",
+        ] {
+            let (word, reason) = judged(&config, line);
+            assert_eq!(word, "allow", "{mode:?} {line}: {reason}");
+            assert!(reason.contains("npm test"), "the rule allows it: {reason}");
+            let off = with_guard(&config, |guard| guard.reading_commands = false);
+            assert_eq!(judged(&off, line).0, otherwise, "{mode:?} {line}");
+            let old = AgentConfig {
+                rules_version: 8,
+                ..config.clone()
+            };
+            assert_eq!(judged(&old, line).0, otherwise, "{mode:?} {line}");
+        }
+    }
+}
+
+#[test]
+fn a_part_needs_a_rule_where_other_words_change_what_it_does() {
+    let rules = [
+        "npm test", "cd *", "export *", "source *", "make", "PATH=*", "set *",
+    ];
+    let rules: Vec<String> = rules.iter().map(|rule| format!("allow bash: {rule}")).collect();
+    let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
+    let config = trusting(ApprovalMode::Ask, &rules);
+    for line in [
+        "cd src && ls",
+        "npm test; cd src && ls",
+        "export A=b; ls",
+        "source x; ls",
+        "set -f; npm test; ls",
+        "npm test && ls > x",
+        "npm test && ls $X",
+        "npm test && ls $(make)",
+        "npm test && ls *.rs",
+        "npm test && ls ..",
+        "npm test && cat .env",
+        "npm test && rm a",
+        // Content of files is shown only in the sandbox of a line that reads and does nothing else.
+        "cat a && npm test",
+        "npm test && cat a",
+        "npm test && rg word",
+        "npm test && git diff",
+        "npm test && git blame a",
+        "ls | npm test",
+        "npm test | cat a",
+    ] {
+        let (word, reason) = judged(&config, line);
+        assert_eq!(word, "ask", "{line}: {reason}");
+    }
+}
+
+#[test]
+fn the_tool_is_told_what_is_read_beside_a_rule() {
+    let config = trusting(ApprovalMode::Ask, &["allow bash: npm test"]);
+    let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
+    let reading = |line: &str| unasked_reading(&config, bash, &json!({ "command": line }));
+    let both = reading("git status; npm test && ls | head -3").unwrap();
+    assert_eq!(both.programs, ["git", "ls", "head"]);
+    assert!(both.searched.is_empty() && both.listings.is_empty());
+    let unasked = |line: &str| is_unasked(&config, "bash", &json!({ "command": line }), false);
+    assert!(!unasked("npm test && ls"), "a person wrote the rule");
+    assert!(reading("npm test; echo ok").is_none(), "nothing is read");
+    let running = with_guard(&config, |guard| guard.git = vec!["diff.external".into()]);
+    assert_eq!(judged(&running, "npm test && git status").0, "ask");
+}
+
+#[test]
+fn a_question_names_the_part_that_needs_a_rule() {
+    let config = trusting(ApprovalMode::Ask, &["allow bash: npm test"]);
+    let (word, reason) = judged(&config, "npm test && ls src && rm a");
+    assert_eq!(word, "ask");
+    assert!(reason.contains("no rule allows `rm a`"), "{reason}");
+}
+
+#[test]
+fn a_chosen_pattern_may_leave_out_the_parts_that_only_read() {
+    let config = trusting(ApprovalMode::Ask, &[]);
+    let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
+    let rules = [crate::rules::rule("allow bash: touch *")];
+    let covered = |line: &str| covered_together(&rules, &config, bash, &json!({ "command": line }));
+    assert_eq!(covered("touch a && git status --short"), Some(vec![0]));
+    assert_eq!(covered("touch a && rm b"), None);
+    let why = |line: &str| not_covered_reason(&rules[0], &config, bash, &json!({ "command": line }));
+    let said = why("touch a && git status --short && rm b").unwrap();
+    assert_eq!(said, "`touch *` does not cover `rm b`");
+    let off = with_guard(&config, |guard| guard.reading_commands = false);
+    let line = json!({"command": "touch a && git status --short"});
+    assert_eq!(covered_together(&rules, &off, bash, &line), None);
 }
 
 #[test]

@@ -25,6 +25,8 @@ enum AskedFor {
     Form(usize),
     /// An answer to the model, out of so many choices or in words.
     Choice(usize),
+    /// Whether the plan of the model is carried out.
+    Plan,
 }
 
 /// The answers to a question that count for its reader.
@@ -60,6 +62,7 @@ impl Answers {
     #[must_use]
     pub(crate) fn to(self, request: &ApprovalRequested) -> Self {
         let asks_for = match (&request.question, &request.form) {
+            (Some(asked), _) if asked.is_plan => AskedFor::Plan,
             (Some(asked), _) => AskedFor::Choice(asked.choices.len()),
             (None, Some(form)) => {
                 let asks_for = if form_reply::has_fields(form) {
@@ -110,6 +113,7 @@ impl Answers {
             AskedFor::Form(0) => return "answer? y ANSWER · n no answer".to_owned(),
             AskedFor::Form(choices) => return format!("answer? 1–{choices} or y ANSWER · n no answer"),
             AskedFor::Choice(choices) => return asked::prompt(choices),
+            AskedFor::Plan => return "1 accepts the plan · your own words change it".to_owned(),
             AskedFor::Permission => {}
         }
         if self.can_allow() {
@@ -131,7 +135,7 @@ impl Answers {
     /// into a row of `width` columns with it.
     pub(crate) fn prompt_of_keys(&self, width: usize) -> String {
         let plain = format!("{} › ", self.prompt());
-        if matches!(self.asks_for, AskedFor::Choice(_)) {
+        if matches!(self.asks_for, AskedFor::Choice(_) | AskedFor::Plan) {
             return plain;
         }
         let whole = format!("{} · Alt+letter at once › ", self.prompt());
@@ -169,13 +173,25 @@ impl Answers {
     pub fn wrong(&self, line: &str) -> String {
         let shown = cut(&visible(line.trim()), LONGEST_LINE);
         match self.asks_for {
-            AskedFor::Choice(_) => return format!("`{shown}` is not one of the choices: {}", self.prompt()),
+            AskedFor::Choice(_) | AskedFor::Plan => {
+                return format!("`{shown}` is not one of the choices: {}", self.prompt());
+            }
             AskedFor::Consent | AskedFor::Form(_) => {
                 return format!("`{shown}` is not one of the answers: {}", self.prompt());
             }
             AskedFor::Permission => {}
         }
         format!("`{shown}` is not one of the answers: {}", self.keys(", ", key))
+    }
+
+    /// The same in a chat, where any other text at a question about a call is a message to the agent.
+    pub(crate) fn wrong_in_chat(&self, line: &str) -> String {
+        let wrong = self.wrong(line);
+        if self.asks_for == AskedFor::Permission {
+            format!("{wrong}; a whole sentence would wait as a message to the agent")
+        } else {
+            wrong
+        }
     }
 
     /// Returns the notice about an answer that does not count here.
@@ -264,6 +280,11 @@ mod tests {
             assert!(is_nearly_answer(line), "{line}");
         }
         assert_eq!(Answers::default().wrong(" 1 "), told);
+        let in_chat = Answers::default().wrong_in_chat("help");
+        assert!(
+            in_chat.ends_with("; a whole sentence would wait as a message to the agent"),
+            "{in_chat}"
+        );
         for line in [
             "",
             "1 more file, please",
@@ -294,6 +315,26 @@ mod tests {
         assert_eq!(
             consent.wrong("ok"),
             "`ok` is not one of the answers: answer? y yes · n no"
+        );
+    }
+
+    #[test]
+    fn a_plan_says_what_its_answers_do() {
+        let request: ApprovalRequested = serde_json::from_value(serde_json::json!({
+            "tool_call_id": "call_1", "name": "present_plan", "input": {}, "reason": "",
+            "suggested": {"effect": "allow", "tool": "present_plan"},
+            "question": {"question": "1. Write it", "choices": ["accept", "keep planning"], "is_plan": true},
+        }))
+        .unwrap();
+        let answers = Answers::default().to(&request);
+        assert_eq!(
+            answers.prompt_of_keys(80),
+            "1 accepts the plan · your own words change it › "
+        );
+        assert!(
+            answers
+                .wrong("3")
+                .contains("is not one of the choices: 1 accepts the plan")
         );
     }
 

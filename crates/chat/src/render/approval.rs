@@ -58,6 +58,8 @@ pub(crate) struct QuestionForm<'a> {
     pub(crate) still_asked: Option<&'a str>,
     /// Another answer that may fit better than the rule that is shown.
     pub(crate) other_answer: Option<&'a str>,
+    /// The key or command that makes edits like this one without asking, if it would make this one.
+    pub(crate) accepts_edits: Option<&'a str>,
     /// The command that shows the rest of a long change.
     pub(crate) shows_all: &'a str,
     /// The way in which a plan is rendered; `None` if it is printed as the model wrote it.
@@ -94,6 +96,10 @@ pub(crate) fn question_text(
     if keeps && how.answers.is_some() {
         let other_rule = if how.is_brief { "" } else { OTHER_RULE };
         text = format!("{}{}\n", text.trim_end(), style.dim(other_rule));
+        if let Some(key) = how.accepts_edits {
+            let words = format!("  or {key} makes this edit and later ones without asking");
+            text.push_str(&format!("{}\n", style.dim(&words)));
+        }
         if let Some(other) = how.other_answer {
             text.push_str(&format!(
                 "{}\n",
@@ -481,6 +487,7 @@ mod tests {
                 keeps_rule: true,
                 still_asked: None,
                 other_answer: None,
+                accepts_edits: (!is_brief).then_some("Shift-Tab"),
                 shows_all: "Ctrl-O",
                 plan: None,
                 is_brief,
@@ -496,6 +503,7 @@ mod tests {
             "  path: a.txt\n",
             "  because changing a file",
             "(or write your own",
+            "  or Shift-Tab makes this edit and later ones without asking\n",
         ] {
             assert!(whole.contains(row), "{row}: {whole}");
         }

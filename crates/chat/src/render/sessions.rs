@@ -9,7 +9,7 @@ use super::clean::visible;
 use super::person_names::PersonNames;
 use super::wait_times::{SessionWaitTimes, status_of_wait};
 use super::{
-    table::{cut_table, has_room},
+    table::{cut_table, has_room, is_last_short},
     units,
 };
 use crate::demo::is_demo;
@@ -18,6 +18,10 @@ use crate::demo::is_demo;
 const WIDE: usize = 120;
 /// The column of the count.
 const MESSAGES: usize = 3;
+/// The least room of a title beside columns that are less important.
+const SHORTEST_TITLE: usize = 20;
+/// The column of the cost in a narrow terminal, which has no column of the count.
+const COST: usize = 3;
 /// The title of a session in which nothing was said.
 pub(crate) const NO_TITLE: &str = "untitled";
 /// The column of the folder, which is shown if the sessions belong to several folders.
@@ -87,6 +91,12 @@ pub(crate) fn render_list(
     }
     if !has_room(&rows, width) && has_room(&short, width) {
         rows = short;
+    }
+    // A title of a few letters says nothing, so it gets the room of the cost.
+    if width < WIDE && has_room(&rows, width) && is_last_short(&rows, width, SHORTEST_TITLE) {
+        for row in &mut rows {
+            let _ = row.remove(COST);
+        }
     }
     cut_table(&rows, width)
 }
@@ -228,7 +238,12 @@ mod tests {
             let (waits, refused) = (SessionWaitTimes::default(), BTreeSet::new());
             render_list(&sessions, &me, None, &waits, &refused, width)
         };
-        for width in [64, 72, 80, 100, 130] {
+        let narrow = listed(60);
+        assert!(
+            narrow.contains("rename the field") && !narrow.contains("COST"),
+            "{narrow}"
+        );
+        for width in [60, 64, 72, 80, 100, 130] {
             let list = listed(width);
             assert_eq!(list.lines().count(), 3, "{list}");
             assert!(list.lines().all(|line| line.width() <= width), "{list}");

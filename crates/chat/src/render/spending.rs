@@ -3,7 +3,7 @@
 use agentx::runtime::{UsageBy, UsageRow};
 
 use super::clean::visible;
-use super::{table::table, units};
+use super::{table::table, units, wrapped_text::wrap_lines};
 use crate::demo::is_demo;
 
 /// The legend of a table with unknown costs.
@@ -35,7 +35,7 @@ pub fn has_unpriced(row: &UsageRow) -> bool {
 
 /// The rows and their sum, and below them what the signs of the costs mean.
 pub fn render(by: UsageBy, rows: &[UsageRow], total: &UsageRow, width: usize) -> String {
-    table_of(by, rows, total, width) + &legend(rows)
+    table_of(by, rows, total, width) + &wrap_lines(&legend(rows), width)
 }
 
 /// The rows and their sum.
@@ -118,6 +118,12 @@ mod tests {
         assert_eq!(legend(&[row(7, 7)]), format!("{ESTIMATED}\n{PARTLY}\n"));
         let mut unknown = row(0, 7);
         unknown.unpriced_models.insert("nobody-knows".into());
-        assert_eq!(legend(&[unknown]), format!("{UNKNOWN}\n"));
+        assert_eq!(legend(std::slice::from_ref(&unknown)), format!("{UNKNOWN}\n"));
+        let narrow = render(UsageBy::Day, &[unknown], &total(&[]), 60);
+        assert!(narrow.lines().all(|line| line.len() <= 60), "{narrow}");
+        assert!(
+            narrow.contains("the price of a model is unknown, so its tokens"),
+            "{narrow}"
+        );
     }
 }

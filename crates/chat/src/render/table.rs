@@ -44,6 +44,14 @@ pub(crate) fn has_room(rows: &[Vec<String>], width: usize) -> bool {
     before_last(&widths) + last.min(SHORTEST) <= width
 }
 
+/// Returns whether the last column would be cut to fewer columns than `least`.
+pub(crate) fn is_last_short(rows: &[Vec<String>], width: usize, least: usize) -> bool {
+    let widths = widths_of(&cleaned(rows));
+    let last = widths.last().copied().unwrap_or(0);
+    let room = width.saturating_sub(before_last(&widths));
+    room < last && room < least
+}
+
 /// Renders each line as columns. The last cell is cut to the rest of `width`, which counts as `least` columns
 /// at least.
 fn lines(rows: &[Vec<String>], widths: &[usize], width: usize, least: usize) -> String {

@@ -40,7 +40,12 @@ pub(crate) fn money(cost: NanoUsd) -> String {
     let usd = cost.as_usd();
     match cost.0 {
         0 => "$0".into(),
-        1..10_000_000 => format!("${usd:.4}"),
+        1..9_950_000 => format!("${usd:.4}"),
+        // Tenths of a cent, unless there are none.
+        9_950_000..99_500_000 => {
+            let text = format!("${usd:.3}");
+            text.strip_suffix('0').unwrap_or(&text).to_owned()
+        }
         _ => format!("${usd:.2}"),
     }
 }
@@ -121,9 +126,12 @@ pub(crate) fn window(tokens: u64, is_assumed: bool) -> String {
     format!("{}{unknown}", count(tokens))
 }
 
-/// Returns the share of a window that these tokens fill: `48 %`.
+/// Returns the share of a window that these tokens fill: `48 %`, or `<1 %`.
 pub(crate) fn share(tokens: u64, window: u64) -> String {
-    format!("{} %", tokens.saturating_mul(100) / window.max(1))
+    match tokens.saturating_mul(100) / window.max(1) {
+        0 if tokens > 0 => "<1 %".into(),
+        percent => format!("{percent} %"),
+    }
 }
 
 /// Tokens in words: `12.3k in (9.0k cached), 400 out`; `~12.3k in, …` if some are estimated.
@@ -192,6 +200,21 @@ mod tests {
             ],
             ["$0", "$0.0045", "$1.23"]
         );
+        let shares = [share(0, 1_000), share(9, 1_000), share(480, 1_000)];
+        assert_eq!(shares, ["0 %", "<1 %", "48 %"]);
+        for (nano, told) in [
+            (9_900_000, "$0.0099"),
+            (9_999_000, "$0.01"),
+            (10_000_000, "$0.01"),
+            (15_000_000, "$0.015"),
+            (20_000_000, "$0.02"),
+            (37_400_000, "$0.037"),
+            (99_400_000, "$0.099"),
+            (99_900_000, "$0.10"),
+            (123_000_000, "$0.12"),
+        ] {
+            assert_eq!(money(NanoUsd(nano)), told, "{nano}");
+        }
         assert_eq!(
             [
                 duration(300),

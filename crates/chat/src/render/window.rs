@@ -75,14 +75,14 @@ fn rows(fill: &WindowFill) -> Vec<Vec<String>> {
             name(share).to_owned(),
             share.count.to_string(),
             units::count(tokens),
-            percent(tokens, fill.window),
+            units::share(tokens, fill.window),
             size,
         ]);
     }
     let free = fill.window.saturating_sub(fill.in_use);
     let answer = fill.answer.min(free);
     for (what, tokens) in [("reserved for the answer", answer), ("free", free - answer)] {
-        let share = percent(tokens, fill.window);
+        let share = units::share(tokens, fill.window);
         rows.push(vec![
             what.into(),
             String::new(),
@@ -97,13 +97,6 @@ fn rows(fill: &WindowFill) -> Vec<Vec<String>> {
 /// Scales an estimate so that all estimates add up to the provider's count.
 fn scale_to_total(tokens: u64, in_use: u64, estimated: u64) -> u64 {
     tokens.saturating_mul(in_use) / estimated.max(1)
-}
-
-fn percent(tokens: u64, window: u64) -> String {
-    match tokens.saturating_mul(100) / window.max(1) {
-        0 if tokens > 0 => "<1 %".into(),
-        share => format!("{share} %"),
-    }
 }
 
 fn name(share: &WindowShare) -> &'static str {
@@ -164,7 +157,7 @@ mod tests {
         assert!(render(&counted, "m", 80).starts_with("m: 3.9k of 8.0k tokens in use (48 %)\n"));
         assert_eq!(note, None);
         let (counted, note) = with_count(&fill, 40);
-        assert!(render(&counted, "m", 80).starts_with("m: 40 of 8.0k tokens in use (0 %)\n"));
+        assert!(render(&counted, "m", 80).starts_with("m: 40 of 8.0k tokens in use (<1 %)\n"));
         assert!(note.is_some_and(|note| note.contains("estimates 4.0k tokens")));
         assert_eq!(with_count(&fill, 0), (fill.clone(), None), "no call was counted");
         assert_eq!(

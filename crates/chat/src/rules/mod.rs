@@ -8,7 +8,7 @@ mod sandbox_trial;
 mod trial;
 
 use agentx::config::{SettingOrigin, remove_rule, show_rule};
-use agentx::runtime::offered_patterns;
+use agentx::runtime::{Ruling, RulingKind, build_pattern, offered_patterns};
 use agentx::types::{AgentConfig, ApprovalMode, ApprovalRequested, Rule, ToolSpec};
 
 use crate::error::ChatError;
@@ -73,6 +73,11 @@ pub(crate) fn other_answer(asked: &ApprovalRequested, config: &AgentConfig) -> O
     if let Some(tool) = name_at_server(asked, config).filter(|_| asked.suggested.argument.is_some()) {
         return Some(format!("`a {tool} *` allows this tool with any arguments"));
     }
+    if let Some(pattern) = build_pattern(&asked.suggested, config, &asked.name, &asked.input) {
+        return Some(format!(
+            "`a {pattern}` also allows its other usual targets and options"
+        ));
+    }
     let patterns = offered_patterns(&asked.suggested, config, &asked.name, &asked.input)?;
     let what = if patterns.contains(", ") {
         "commands like each of these"
@@ -80,6 +85,16 @@ pub(crate) fn other_answer(asked: &ApprovalRequested, config: &AgentConfig) -> O
         "it also with other pipes that only read"
     };
     Some(format!("`a {patterns}` allows {what}"))
+}
+
+/// Returns whether the call of a question would run without it in another approval mode.
+pub(crate) fn is_allowed_in(mode: ApprovalMode, asked: &ApprovalRequested, config: &AgentConfig) -> bool {
+    let spec = config.tools.iter().find(|spec| spec.name == asked.name);
+    let other = AgentConfig {
+        approval: mode,
+        ..config.clone()
+    };
+    spec.is_some_and(|spec| Ruling::of(&other, spec, &asked.input).decision == RulingKind::Allow)
 }
 
 /// The name of a server's tool, as `demo/shout`.

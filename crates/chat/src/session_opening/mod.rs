@@ -7,16 +7,14 @@ mod leaving;
 mod limits;
 pub mod new_agent;
 mod notes;
+mod opening_changes;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use agentx::config::{ModelOffer, SettingOrigin, Settings, environment_has_moved, nearest};
-use agentx::runtime::{Delivery, ModelInfo, NamedAgent, OpenRequest, Session, SessionQuery, View};
-use agentx::types::{
-    AgentConfig, AgentKind, Api, ApprovalMode, ConfigChange, EnvironmentEvent, ModelSpec, Prices, SessionId,
-    Source,
-};
+use agentx::runtime::{ModelInfo, NamedAgent, OpenRequest, Session, SessionQuery};
+use agentx::types::{AgentConfig, AgentKind, Api, ApprovalMode, ConfigChange, ModelSpec, Prices, SessionId};
 
 use crate::error::ChatError;
 pub use crate::place::Place;
@@ -31,11 +29,10 @@ pub(crate) use leaving::{keeps_a_question, keeps_question};
 pub use limits::limits_again;
 use limits::{limit, limits};
 pub use notes::{note_of_cost, note_of_decisions, note_of_mode, note_of_tools};
+pub use opening_changes::{OpeningChanges, changed_by_opening};
 
 /// The notice that calls need no approval.
 pub const ASKS_NOBODY: &str = "calls run without asking";
-/// The number of first facts to read: the facts that the opening of a session records are among them.
-const FIRST_FACTS: usize = 16;
 
 /// Records which settings were given on the command line. `Settings` already has the values of those that are
 /// `bool` here.
@@ -166,31 +163,6 @@ async fn settle_settings(
         renew_environment_context(session, settings).await?;
     }
     Ok(())
-}
-
-/// Returns the changes that opening a local session made by itself, in the first facts after `last_seq`; none
-/// on a server.
-pub async fn changed_by_opening(place: &Place, session: &SessionId, last_seq: u64) -> Vec<ConfigChange> {
-    let mut changes = Vec::new();
-    if place.remote().is_some() {
-        return changes;
-    }
-    let facts = place
-        .runtime()
-        .watch(session, last_seq, View::Environment, false)
-        .await;
-    let Ok(mut facts) = facts else {
-        return changes;
-    };
-    for _ in 0..FIRST_FACTS {
-        let Some(Delivery::Environment(fact)) = facts.next().await else {
-            break;
-        };
-        if let (Source::System, EnvironmentEvent::ConfigChanged(changed)) = (fact.source, &fact.event) {
-            changes.push(changed.change.clone());
-        }
-    }
-    changes
 }
 
 /// Records the place and time at which the session continues, if the model knows others.

@@ -4,7 +4,7 @@ use agentx::config::{FolderTrust, Settings};
 use agentx::runtime::ToolsChange;
 use agentx::types::{AgentConfig, ApprovalMode, ConfigChange};
 
-use super::{CommandLineOverrides, Place, has_no_price, mode_named};
+use super::{CommandLineOverrides, OpeningChanges, Place, has_no_price, mode_named};
 use crate::render::clean::visible;
 
 /// Returns a note if a cost limit counts only what the server reports, because the price of the model is
@@ -36,7 +36,15 @@ pub fn note_of_tools(change: &ToolsChange) -> Option<String> {
 /// Returns a note about approvals in a local session: `--yes` applies to the program that got it, and the
 /// session's rules apply while its folder is trusted. `changed` has the changes that opening it made by
 /// itself.
-pub fn note_of_decisions(settings: &Settings, changed: &[ConfigChange]) -> Option<String> {
+pub fn note_of_decisions(settings: &Settings, opening: &OpeningChanges) -> Option<String> {
+    let changed = &opening.changes;
+    let (ran, again) = match opening.mode_before {
+        Some(ApprovalMode::AcceptEdits) => (
+            "edits of files were made",
+            "`/approve-mode accept-edits` sets that again",
+        ),
+        _ => ("calls ran", "`--yes` lets them run"),
+    };
     let modes = changed.iter().filter_map(|change| match change {
         ConfigChange::Approval(ApprovalMode::Ask) => Some("from now on you are asked again"),
         ConfigChange::Approval(ApprovalMode::AcceptEdits) => {
@@ -48,7 +56,7 @@ pub fn note_of_decisions(settings: &Settings, changed: &[ConfigChange]) -> Optio
         _ => None,
     });
     let mut text: String = modes
-        .map(|now| format!("note: calls ran without asking in this session; {now} (`--yes` lets them run)\n"))
+        .map(|now| format!("note: {ran} without asking in this session; {now} ({again})\n"))
         .collect();
     let is_taken = |change: &ConfigChange| matches!(change, ConfigChange::Rules(_));
     if changed.iter().any(is_taken) {

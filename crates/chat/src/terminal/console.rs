@@ -12,6 +12,7 @@ use crate::error::ChatError;
 use crate::render::clean::printable;
 use crate::render::style::AnsiStyle;
 use crate::render::wrapped_text::wrap_lines;
+use crate::terminal::dollars::add_dollars;
 use crate::terminal::output::{self, standard_error, standard_output};
 
 /// The error code of the system for writing to a terminal whose other end was closed.
@@ -200,6 +201,13 @@ impl Console {
     pub fn out_pretty(&mut self, value: &impl Serialize) -> Result<(), ChatError> {
         let text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
         self.out_exact(&format!("{}\n", plain_json(&text)))
+    }
+
+    /// Writes data as [`Console::out_pretty`] does, with the dollars of each `cost`.
+    pub fn out_with_dollars(&mut self, value: &impl Serialize) -> Result<(), ChatError> {
+        let mut value = serde_json::to_value(value).map_err(io::Error::from)?;
+        add_dollars(&mut value);
+        self.out_pretty(&value)
     }
 
     /// Returns whether anything was written to standard output.

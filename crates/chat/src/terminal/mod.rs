@@ -3,6 +3,7 @@
 
 pub(crate) mod clipboard;
 pub mod console;
+mod dollars;
 pub(crate) mod draft;
 mod draft_header;
 mod lending;

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::file_history::FileVersion;
 use super::history::{SessionHistory, history_of};
+use super::past::IrreversibleEffect;
 
 /// The longest line of forks that is followed.
 const MOST_FORKS: usize = 1_000;
@@ -118,12 +119,21 @@ pub async fn branches_of(
     })
 }
 
-/// Returns the files that the tools of a session changed, if they are not as they were before: the first
-/// content is the one before the session, the second the one that it left.
+/// The changes that a session made to files, as far as its log has them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChangedFiles {
+    /// The files that are not as they were before: the first content is the one before the session, the
+    /// second the one that it left.
+    pub files: Vec<BranchFile>,
+    /// The number of commands of which nobody looked which files they changed.
+    pub unwatched_commands: usize,
+}
+
+/// Returns the files that the tools of a session changed.
 ///
 /// # Errors
 /// Returns an error if the session cannot be read.
-pub async fn changes_of(runtime: &dyn Runtime, session: &SessionId) -> Result<Vec<BranchFile>, RuntimeError> {
+pub async fn changes_of(runtime: &dyn Runtime, session: &SessionId) -> Result<ChangedFiles, RuntimeError> {
     let history = history_of(runtime, session).await?;
     let mut files = Vec::new();
     for (path, trail) in history.files() {
@@ -142,7 +152,14 @@ pub async fn changes_of(runtime: &dyn Runtime, session: &SessionId) -> Result<Ve
             ],
         });
     }
-    Ok(files)
+    let is_unwatched = |done: &&IrreversibleEffect| {
+        let runs = ["bash", "shell"].contains(&done.tool.as_str());
+        runs && (done.files.is_none() || done.files_not_kept > 0)
+    };
+    Ok(ChangedFiles {
+        files,
+        unwatched_commands: history.irreversible_since(0).filter(is_unwatched).count(),
+    })
 }
 
 /// A branch as it was read.

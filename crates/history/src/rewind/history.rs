@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use agentx_agent::reading_commands::reading_line;
 use agentx_runtime::{Delivery, Runtime, RuntimeError, View};
 use agentx_types::{
     Access, ActionKind, AgentConfig, AgentStateId, ConfigChange, ContentPart, EffectEnded, Envelope,
-    EnvironmentEvent, FileFailed, FileImage, FilesRestoring, MessageId, SessionId, Source, Timestamp,
-    ToolCallId, ToolResult, ToolStatus,
+    EnvironmentEvent, FileFailed, FileImage, FilesRestoring, MessageId, RULES_VERSION, SessionId, Source,
+    Timestamp, ToolCallId, ToolResult, ToolStatus,
 };
 use serde_json::Value;
 
@@ -176,7 +177,7 @@ impl SessionHistory {
             Some(access) => matches!(access, Access::Internal | Access::Read),
             None => OF_MACHINE.contains(&call.name.as_str()),
         };
-        if was_run && !harmless {
+        if was_run && !harmless && !self.only_reads(&call) {
             let watched = result.details.as_ref().filter(|_| call.name == COMMANDS);
             self.beyond.push(IrreversibleEffect {
                 seq: fact.seq,
@@ -190,6 +191,13 @@ impl SessionHistory {
                     .unwrap_or_default(),
             });
         }
+    }
+
+    /// Returns whether a call ran a command line that certainly only reads the workspace.
+    fn only_reads(&self, call: &StartedCall) -> bool {
+        let line = call.input.get("command").and_then(Value::as_str);
+        call.name == COMMANDS
+            && line.is_some_and(|line| reading_line(line, &self.workspace, RULES_VERSION).is_some())
     }
 
     /// A step of a script's call, which may have called one of the tools that change files.

@@ -9,7 +9,7 @@ mod latest_restoring;
 mod past;
 mod restorings;
 
-pub use branches::{BranchFile, BranchSide, BranchTurn, Branches, branches_of, changes_of};
+pub use branches::{BranchFile, BranchSide, BranchTurn, Branches, ChangedFiles, branches_of, changes_of};
 pub use file_history::{FileChange, FileHistory, FileVersion};
 pub use history::{SessionHistory, history_of};
 pub use latest_restoring::{latest_restoring, plan_undo};

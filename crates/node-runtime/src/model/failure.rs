@@ -312,11 +312,13 @@ fn kind(error: &reqwest::Error) -> Option<io::ErrorKind> {
         .map(io::Error::kind)
 }
 
-/// Rewrites the library's message about a proxy so that it names the place of the setting.
+/// Rewrites the library's messages about a name without an address, and about a proxy so that they name the
+/// place of the setting.
 fn in_words(cause: &str) -> String {
     const WHERE: &str = PROXY_SETTINGS;
     match cause.split_once(": ").unwrap_or((cause, "")) {
         ("tunnel error", "unsuccessful") => format!("the proxy of {WHERE} does not let it through"),
+        ("failed to lookup address information", what) => format!("its name cannot be resolved ({what})"),
         ("tunnel error", what) => format!("the proxy of {WHERE} gave an unexpected answer ({what})"),
         _ => match cause.strip_prefix("unsupported scheme ") {
             Some(scheme) => {

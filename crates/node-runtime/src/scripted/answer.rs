@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::demo_intent::{DemoIntent, ToolWish};
 use super::intent::plan;
-use super::phrase::is_chinese;
+use super::phrase::is_in_chinese;
 use super::{bilingual_text, named_tools, summary};
 
 /// Maximum number of inputs of a transcript that the demo repeats.
@@ -50,7 +50,7 @@ pub(super) fn answer(request: &ModelRequest) -> DemoAnswer {
         .map(|at| super::text_of(&request.messages[at]))
         .unwrap_or_default();
     let since = asked.map_or(&request.messages[..], |at| &request.messages[at + 1..]);
-    let chinese = is_chinese(&input);
+    let chinese = is_in_chinese(&input);
     let done_steps = since.iter().filter(|message| asks_for_tools(message)).count();
     let mut answer = DemoAnswer::default();
     for result in last_results(since) {

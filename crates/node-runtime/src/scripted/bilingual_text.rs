@@ -1,8 +1,8 @@
 //! The texts of the demo, in English and Chinese. Each makes clear that it comes from a script, not from a
 //! model.
 //!
-//! A text is chosen by the language of the input: one Chinese character makes it Chinese. Texts name
-//! commands as they are typed, so they change with the commands.
+//! A text is chosen by the language of the input: one Chinese character in its first line makes it Chinese.
+//! Texts name commands as they are typed, so they change with the commands.
 
 /// A text in both languages.
 #[derive(Clone, Copy)]

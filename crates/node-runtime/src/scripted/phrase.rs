@@ -100,9 +100,11 @@ pub(super) fn looks_like_path(name: &str) -> bool {
     known.contains(&name) || (name.len() > 1 && name.contains(['.', '/']) && !name.ends_with('.'))
 }
 
-/// Returns whether a person who writes this reads Chinese.
-pub(super) fn is_chinese(text: &str) -> bool {
-    text.chars().any(is_han)
+/// Returns whether a person who writes this reads Chinese. The first line with letters counts: the lines
+/// after it may be a file that was sent along.
+pub(super) fn is_in_chinese(text: &str) -> bool {
+    let first = text.lines().find(|line| line.contains(char::is_alphabetic));
+    first.is_some_and(|line| line.chars().any(is_han))
 }
 
 /// Returns whether `c` is a character that is written without spaces around it.
@@ -120,6 +122,12 @@ mod tests {
         assert_eq!(after_prefix("running late", "run"), None);
         assert_eq!(after_prefix("运行 ls", "运行"), Some("ls"));
         assert_eq!(after_prefix("é", "e"), None);
+    }
+
+    #[test]
+    fn the_first_line_chooses_the_language() {
+        assert!(is_in_chinese("读 README.md") && is_in_chinese("1.\n你好"));
+        assert!(!is_in_chinese("read this\n\n你好") && !is_in_chinese("") && !is_in_chinese("123"));
     }
 
     #[test]

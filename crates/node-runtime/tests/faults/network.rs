@@ -69,6 +69,8 @@ async fn nobody_listens() {
 async fn no_such_host() {
     let said = Caller::at("http://no-such-host.invalid").call().await;
     assert_eq!(story(&said)[..5], failing("connection_failed"));
+    let message = message(&said);
+    assert!(message.contains(": its name cannot be resolved ("), "{message}");
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use agentx_types::{AgentConfig, Rule, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
 
-pub use patterns::{allows_everything, offered_patterns, with_pattern, with_patterns};
+pub use patterns::{allows_everything, build_pattern, offered_patterns, with_pattern, with_patterns};
 
 /// The decision about a call, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

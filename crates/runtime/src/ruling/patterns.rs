@@ -2,6 +2,7 @@
 //! each part of a command line.
 
 use agentx_agent::approval::{covered_together, covers, describe, not_covered_reason, suggested};
+use agentx_agent::build_patterns::pattern_of_tool;
 use agentx_agent::command_split::{only_reads_input, take_apart};
 use agentx_agent::pattern::fits;
 use agentx_types::{AgentConfig, Rule, ToolSpec};
@@ -34,7 +35,11 @@ pub fn with_pattern(
         _ => rule.argument = Some(pattern.to_owned()),
     }
     let spec = config.tools.iter().find(|spec| spec.name == tool);
-    if spec.is_some_and(|spec| covers(&rule, &config.workspace, spec, input)) {
+    let allows = |spec: &ToolSpec| {
+        let together = || covered_together(std::slice::from_ref(&rule), config, spec, input);
+        covers(&rule, &config.workspace, spec, input) || together().is_some()
+    };
+    if spec.is_some_and(allows) {
         return Ok(rule);
     }
     let why = spec.and_then(|spec| not_covered_reason(&rule, config, spec, input));
@@ -64,7 +69,7 @@ pub fn with_patterns(
         return whole.map(|rule| vec![rule]);
     };
     let rules: Vec<Rule> = parts.iter().map(|part| pattern_rule(shown, part)).collect();
-    match covered_together(&rules, &config.workspace, spec, input) {
+    match covered_together(&rules, config, spec, input) {
         Some(used) if used.len() == rules.len() => Ok(rules),
         Some(used) => {
             let idle = (0..parts.len()).find(|index| !used.contains(index));
@@ -107,6 +112,17 @@ pub fn offered_patterns(shown: &Rule, config: &AgentConfig, tool: &str, input: &
     let joined = patterns.join(", ");
     let is_several = (is_read || patterns.len() > 1) && !patterns.iter().any(|pattern| pattern.contains(','));
     (is_several && with_patterns(shown, &joined, config, tool, input).is_ok()).then_some(joined)
+}
+
+/// The pattern that a person may keep for a command of a build or test tool in place of the one that is
+/// shown: with a star, which stands only for its usual targets and harmless options. `None` for any other
+/// command, or if that pattern does not allow the call.
+pub fn build_pattern(shown: &Rule, config: &AgentConfig, tool: &str, input: &Value) -> Option<String> {
+    let spec = config.tools.iter().find(|spec| spec.name == tool)?;
+    let line = input.get(spec.command_argument.as_deref()?)?.as_str()?;
+    let pattern = pattern_of_tool(line)?;
+    let is_other = shown.argument.as_deref() != Some(pattern.as_str());
+    (is_other && with_pattern(shown, &pattern, config, tool, input).is_ok()).then_some(pattern)
 }
 
 /// Returns whether a shell reads the first word as a part of a loop or condition, not as a program: `done`
@@ -256,6 +272,40 @@ mod tests {
             assert_eq!(ruling.decision, RulingKind::Ask, "{line}");
             let kept = ruling.always.and_then(|rule| rule.argument);
             assert_eq!(kept.as_deref(), Some(line));
+        }
+    }
+
+    #[test]
+    fn a_wider_pattern_is_offered_for_build_tools_whose_targets_are_known() {
+        let config = config();
+        let offered = |command: &str| {
+            let input = json!({ "command": command });
+            let shown = suggested(&config, &config.tools[0], &input);
+            build_pattern(&shown, &config, "bash", &input)
+        };
+        for (command, pattern) in [
+            ("make all", "make *"),
+            ("make", "make *"),
+            ("cargo test -p a", "cargo test *"),
+            ("npm run build", "npm run *"),
+            ("npm test", "npm test *"),
+            ("go test ./...", "go test *"),
+            ("pytest tests/a.py", "pytest *"),
+        ] {
+            assert_eq!(offered(command).as_deref(), Some(pattern), "{command}");
+        }
+        for command in [
+            "make deploy",
+            "make CC=x",
+            "npm run deploy",
+            "npm publish",
+            "cargo run",
+            "uname -a",
+            "ls",
+            "make all && make test",
+            "make > x",
+        ] {
+            assert_eq!(offered(command), None, "{command}");
         }
     }
 

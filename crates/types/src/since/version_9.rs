@@ -349,6 +349,10 @@ pub const REMINDERS_ARE_FACTS: u32 = 9;
 /// another one is left out.
 pub const SCHEMAS_BEGIN_REQUESTS: u32 = 9;
 
+/// In a line with commands that rules allow, a part that alone would run without a question, because it only
+/// reads the workspace, needs no rule.
+pub const READING_NEEDS_NO_RULE: u32 = 9;
+
 /// The refusal of a line that only may name the program's own files, by a star or an unknown part, says so.
 /// Before, it named them as files that the line opens.
 pub const UNCLEAR_OWN_NAMES_ARE_EXPLAINED: u32 = 9;

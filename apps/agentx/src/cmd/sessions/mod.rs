@@ -39,7 +39,7 @@ pub(crate) async fn run(
             };
             let sessions = listed(place, workspace, *waiting, *limit).await?;
             if json {
-                console.out_pretty(&sessions)?
+                console.out_with_dollars(&sessions)?
             } else if sessions.is_empty() && *waiting {
                 console.out("no call waits for a decision\n")?
             } else {

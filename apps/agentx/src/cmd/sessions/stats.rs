@@ -28,7 +28,7 @@ pub(crate) async fn run(
     let mut stats = stats_of(runtime, &sessions).await?;
     stats.stored = runtime.stored(of.as_ref()).await?;
     if json {
-        return console.out_pretty(&stats);
+        return console.out_with_dollars(&stats);
     }
     let has_unpriced = has_unpriced(runtime, of.clone()).await;
     console.out(&render(&stats, of.is_some(), has_unpriced, console.out_width()))

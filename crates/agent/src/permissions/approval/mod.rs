@@ -305,14 +305,20 @@ pub fn covers(rule: &Rule, workspace: &str, tool: &ToolSpec, input: &Value) -> b
 ///
 /// A rule for the whole call is returned alone. Otherwise there is one rule for each command of the line, in
 /// the order of the commands and without doubles: `git status; ls` is covered by `allow bash: git *` and
-/// `allow bash: ls *` together.
+/// `allow bash: ls *` together. A part that the configuration lets run because it only reads needs none. The
+/// latest version of the rules counts.
 pub fn covered_together(
     rules: &[Rule],
-    workspace: &str,
+    config: &AgentConfig,
     tool: &ToolSpec,
     input: &Value,
 ) -> Option<Vec<usize>> {
-    CallSubject::of(workspace, RULES_VERSION, tool, input).allowed_by(rules)
+    let newest = AgentConfig {
+        rules_version: RULES_VERSION,
+        ..config.clone()
+    };
+    let alone = CallSubject::of(&config.workspace, RULES_VERSION, tool, input).allowed_by(rules);
+    alone.or_else(|| CallSubject::of_agent(&newest, tool, input).allowed_by(rules))
 }
 
 /// The rule that an answer of "always" would keep for a call, whatever is decided about the call.

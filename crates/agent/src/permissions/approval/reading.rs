@@ -1,16 +1,18 @@
-//! Command lines that run without a question because they only read the workspace. The machine judges their
-//! text; the tool that runs one looks at the disk for the rest of the proof: programs of the workspace in
-//! `PATH`, and files with secrets among those whose content the line would show.
+//! Command lines that run without a question because they, or the parts that no rule covers, only read the
+//! workspace. The machine judges their text; the tool that runs one looks at the disk for the rest of the
+//! proof: programs of the workspace in `PATH`, and files with secrets among those whose content the line
+//! would show.
 
 use agentx_types::{AgentConfig, ApprovalMode, ToolSpec};
 use serde_json::Value;
 
-use super::{ExplainedVerdict, Verdict, explain_decision, mode_of};
+use super::{ExplainedVerdict, Verdict, explain_decision, mode_of, rules_of};
 use crate::commands::reading_commands::ReadingLine;
 use crate::permissions::call_subject::CallSubject;
 
-/// The effects of a command line that runs only because it reads the workspace and does nothing else; `None`
-/// if a rule, a person or the mode lets it run.
+/// The effects of a command line that runs only because it reads the workspace and does nothing else, or of
+/// the parts of a line that run for this reason beside commands of rules; `None` if rules, a person or the
+/// mode let all of it run.
 ///
 /// ```
 /// use agentx_agent::{approval::unasked_reading, fixtures};
@@ -30,7 +32,11 @@ pub fn unasked_reading(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> 
     if mode_of(config) == ApprovalMode::Auto {
         return None;
     }
-    read_unasked(config, tool, input, &explain_decision(config, tool, input))
+    let judged = explain_decision(config, tool, input);
+    if !judged.rules.is_empty() && matches!(judged.verdict, Verdict::Allow { .. }) {
+        return CallSubject::of_agent(config, tool, input).read_beside_rules(&rules_of(config));
+    }
+    read_unasked(config, tool, input, &judged)
 }
 
 /// The effects of a command line that this verdict lets run only because of them.

@@ -9,6 +9,7 @@
 //! ([`link_refusal`](crate::permissions::approval::link_refusal), decision 007 in `issues/`).
 //! `version` is that of the rules (`RULES_VERSION`): a session with an earlier version skips later checks.
 
+mod beside_rules;
 mod everyday;
 mod gap;
 mod guarded;
@@ -40,6 +41,7 @@ use crate::permissions::remembered_rule;
 use crate::permissions::rule_options::{fits_anywhere, fits_by_options};
 use crate::permissions::rule_origin::holds_after;
 use crate::tools::described_tools;
+use beside_rules::RuleCoverage;
 use typed_text::{as_read, types_text};
 
 /// The subject of a call, for one judgement. It parses the command line once, on first use.
@@ -246,9 +248,14 @@ impl<'a> CallSubject<'a> {
 
     /// The rules that together allow every part of the call.
     ///
-    /// A rule that allows the entire call is enough. Otherwise each command of the line needs a rule, and a
-    /// line that cannot be split with certainty has no parts. `None` if a part is left.
+    /// A rule that allows the entire call is enough. Otherwise each command of the line needs a rule, or is one
+    /// that needs none, and a line that cannot be split with certainty has no parts.
     pub(crate) fn allowed_by(&self, rules: &[Rule]) -> Option<Vec<usize>> {
+        self.coverage(rules).map(|coverage| coverage.rules)
+    }
+
+    /// The rules that together allow the call, and what the parts without a rule read.
+    fn coverage(&self, rules: &[Rule]) -> Option<RuleCoverage> {
         let rules: Vec<(usize, &Rule)> = rules
             .iter()
             .enumerate()
@@ -269,7 +276,8 @@ impl<'a> CallSubject<'a> {
             Some(pattern) => fits(pattern, &self.argument) || self.reaches_only(pattern),
         };
         if let Some((index, _)) = rules.iter().find(whole) {
-            return Some(vec![*index]);
+            let rules = vec![*index];
+            return Some(RuleCoverage { rules, reading: None });
         }
         let line = self
             .runs_commands()
@@ -277,7 +285,7 @@ impl<'a> CallSubject<'a> {
         if !line.certain || line.commands.is_empty() || self.reading().beyond_stars {
             return None;
         }
-        let mut used = Vec::new();
+        let (mut used, mut left) = (Vec::new(), Vec::new());
         for (at, command) in line.commands.iter().enumerate() {
             // A command that "always" kept word for word was seen without input from a pipe, which may be
             // commands for an interpreter.
@@ -294,10 +302,14 @@ impl<'a> CallSubject<'a> {
                 Some((index, _)) if used.contains(index) => {}
                 Some((index, _)) => used.push(*index),
                 None if self.needs_no_rule(&line, at) => {}
-                None => return None,
+                None => left.push(at),
             }
         }
-        (!used.is_empty()).then_some(used)
+        let reading = match left.as_slice() {
+            [] => None,
+            left => Some(self.reading_of(&line, left)?),
+        };
+        (!used.is_empty()).then_some(RuleCoverage { rules: used, reading })
     }
 
     /// Returns whether a rule's pattern covers one command: it fits, and its stars stand for nothing that a

@@ -39,17 +39,23 @@ impl CallSubject<'_> {
     /// The effects of a command line that certainly only reads the workspace, in a folder that the person
     /// trusts; `None` for any other call. Programs that Git runs have to be accepted before.
     pub(crate) fn reads_workspace(&self) -> Option<ReadingLine> {
-        let guard = self.guard.filter(|guard| guard.reading_commands)?;
+        self.may_read_unasked()
+            .then(|| reading_line(&self.argument, self.workspace, self.version))
+            .flatten()
+    }
+
+    /// Returns whether command lines of this call may run without a question if they only read.
+    pub(super) fn may_read_unasked(&self) -> bool {
+        let Some(guard) = self.guard.filter(|guard| guard.reading_commands) else {
+            return false;
+        };
         let is_bash = self.tool.name == BASH && self.tool.reach.is_none() && self.runs_commands();
-        let is_open = is_bash
+        is_bash
             && self.member_directory.is_none()
             && self.guarded.is_none()
             && !self.reading().hides
             && !self.reading().beyond_stars
-            && (guard.git.is_empty() || !runs_git(&self.argument, self.version));
-        is_open
-            .then(|| reading_line(&self.argument, self.workspace, self.version))
-            .flatten()
+            && (guard.git.is_empty() || !runs_git(&self.argument, self.version))
     }
 
     /// Returns whether it changes an ordinary file of the workspace, with a tool of the program itself.

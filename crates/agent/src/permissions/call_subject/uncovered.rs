@@ -54,13 +54,18 @@ impl CallSubject<'_> {
             return Some(reason);
         }
         let line = take_apart_as(&self.argument, self.version);
-        for (at, command) in line.commands.iter().enumerate() {
-            let is_fed = line.fed.contains(&at);
-            let gaps = self.gaps(command, is_fed, &allowing);
-            if gaps.iter().any(|(_, gap)| gap.is_none()) || self.needs_no_rule(&line, at) {
-                continue;
-            }
-            let near = gaps.into_iter().find_map(|(rule, gap)| Some((rule, gap?)));
+        let gaps = |at: usize, command: &str| self.gaps(command, line.fed.contains(&at), &allowing);
+        let is_covered = |at: usize, command: &str| {
+            gaps(at, command).iter().any(|(_, gap)| gap.is_none()) || self.needs_no_rule(&line, at)
+        };
+        let commands = line.commands.iter().enumerate();
+        let left = commands.filter(|(at, command)| !is_covered(*at, command));
+        let left = self.needing_rules(&line, left.map(|(at, _)| at).collect());
+        let first = left.first().and_then(|at| Some((*at, line.commands.get(*at)?)));
+        if let Some((at, command)) = first {
+            let near = gaps(at, command)
+                .into_iter()
+                .find_map(|(rule, gap)| Some((rule, gap?)));
             let front = || self.front(command, &allowing);
             let is_part = || at > 0 || self.allows_another(&line, &allowing);
             return match near {
@@ -228,8 +233,14 @@ pub fn not_covered_reason(
         let forms = subject.forms(command);
         !forms.iter().any(|form| fits(pattern, form)) && !subject.needs_no_rule(&line, *at)
     };
-    let mut commands = line.commands.iter().enumerate();
-    let other = commands.find(is_other).map(|(_, command)| command);
+    let commands = line.commands.iter().enumerate();
+    let others = commands.filter(is_other).map(|(at, _)| at).collect();
+    let newest = AgentConfig {
+        rules_version: RULES_VERSION,
+        ..config.clone()
+    };
+    let others = CallSubject::of_agent(&newest, tool, input).needing_rules(&line, others);
+    let other = others.first().and_then(|at| line.commands.get(*at));
     if !subject.runs_commands() {
         return Some(format!("`{pattern}` does not fit {}", subject.argument));
     }

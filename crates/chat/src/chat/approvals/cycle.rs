@@ -1,7 +1,7 @@
 //! Shift-Tab: changes who decides about calls that no rule covers, or starts plan mode, one step per press.
 //! It records the same changes as `/approve-mode` and `/plan`. No press leads to `auto`, so that no command
-//! runs unasked on the way from one mode to another; the way to plan mode leaves `accept-edits` first, so
-//! that an accepted plan is carried out with questions.
+//! runs unasked on the way from one mode to another. The way to plan mode leaves an `accept-edits` that the
+//! person only passed, so that an accepted plan is carried out as they worked before.
 
 use agentx::runtime::RuntimeError;
 use agentx::types::{ApprovalMode, ConfigChange};
@@ -18,6 +18,12 @@ const READ_ONLY: &str = "this folder is read-only: changes and commands are refu
 /// Returns whether a key asks for the next mode.
 pub(in crate::chat) fn is_wanted(key: &KeyEvent) -> bool {
     key.code == KeyCode::BackTab && key.kind != KeyEventKind::Release
+}
+
+/// Returns whether a key ends a row of presses of Shift-Tab: any other key that is pressed.
+pub(in crate::chat) fn ends_presses(key: &KeyEvent) -> bool {
+    let is_alone = matches!(key.code, KeyCode::BackTab | KeyCode::Modifier(_));
+    key.kind != KeyEventKind::Release && !is_alone
 }
 
 /// The modes that Shift-Tab cycles through.
@@ -75,6 +81,8 @@ impl Chat<'_> {
         } else {
             CycledMode::Mode(self.status.activity.approval())
         };
+        let mode = self.status.activity.approval();
+        self.approvals.mode_before_presses.get_or_insert(mode);
         for choice in choices_after(now) {
             match self.choose(choice).await {
                 Ok(said) => return self.hint(&format!("{}: {said} (Shift-Tab changes it)", word(choice))),
@@ -88,7 +96,10 @@ impl Chat<'_> {
     /// Records a choice. A mode ends plan mode, but only after the mode itself was allowed.
     async fn choose(&mut self, choice: CycledMode) -> Result<String, ChatError> {
         let CycledMode::Mode(mode) = choice else {
-            if self.status.activity.approval() == ApprovalMode::AcceptEdits {
+            let worked_in = self.approvals.mode_before_presses;
+            if self.status.activity.approval() == ApprovalMode::AcceptEdits
+                && worked_in != Some(ApprovalMode::AcceptEdits)
+            {
                 self.set_approval_mode(ApprovalMode::Ask).await?;
             }
             self.begin_planning().await?;
@@ -113,6 +124,21 @@ impl Chat<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_other_than_shift_tab_end_a_row_of_presses() {
+        use crossterm::event::{KeyModifiers, ModifierKeyCode};
+        let key = |code, kind| KeyEvent::new_with_kind(code, KeyModifiers::NONE, kind);
+        assert!(ends_presses(&key(KeyCode::Char('x'), KeyEventKind::Press)));
+        for (code, kind) in [
+            (KeyCode::BackTab, KeyEventKind::Press),
+            (KeyCode::BackTab, KeyEventKind::Release),
+            (KeyCode::Char('x'), KeyEventKind::Release),
+            (KeyCode::Modifier(ModifierKeyCode::LeftShift), KeyEventKind::Press),
+        ] {
+            assert!(!ends_presses(&key(code, kind)), "{code:?} {kind:?}");
+        }
+    }
 
     #[test]
     fn each_mode_comes_in_turn() {

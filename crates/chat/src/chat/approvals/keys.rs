@@ -86,11 +86,20 @@ impl Chat<'_> {
         } else {
             None
         };
+        let accepts_edits = if may_answer && self.accepts_edit(question).await {
+            Some(match self.display.face {
+                ChatInterface::Editor { .. } => "Shift-Tab",
+                ChatInterface::Lines { .. } => "/approve-mode accept-edits",
+            })
+        } else {
+            None
+        };
         let how = QuestionForm {
             answers: may_answer.then_some(&answers),
             keeps_rule,
             still_asked: still_asked.as_deref(),
             other_answer: other_answer.as_deref(),
+            accepts_edits,
             shows_all: match self.display.face {
                 ChatInterface::Editor { .. } => "Ctrl-O",
                 ChatInterface::Lines { .. } => "/output",
@@ -191,6 +200,17 @@ impl Chat<'_> {
     async fn other_answer(&mut self, question: &ApprovalRequested) -> Option<String> {
         let config = self.agent_config().await.ok()?;
         rules::other_answer(question, &config)
+    }
+
+    /// Returns whether the mode `accept-edits`, which comes after `ask`, would make the edit of this
+    /// question.
+    async fn accepts_edit(&mut self, question: &ApprovalRequested) -> bool {
+        let is_asking = self.status.activity.approval() == ApprovalMode::Ask;
+        if !is_asking || approval::edited_path(question).is_none() {
+            return false;
+        }
+        let config = self.agent_config().await;
+        config.is_ok_and(|config| rules::is_allowed_in(ApprovalMode::AcceptEdits, question, &config))
     }
 
     /// Returns the reason why similar calls would cause a question even with the offered rule.

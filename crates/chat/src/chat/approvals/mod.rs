@@ -7,11 +7,13 @@ pub(super) mod question_timing;
 pub(super) mod rules;
 pub(super) mod unread;
 
-use agentx::types::{ApprovalDecision, RuntimeEvent, SessionChange, ToolCallId};
+use agentx::types::{ApprovalDecision, ApprovalMode, RuntimeEvent, SessionChange, ToolCallId};
+use tokio::time::Instant;
 
 use crate::chat::approvals::kept_rules::KeptRules;
 use crate::chat::approvals::question_timing::QuestionTiming;
 use crate::render::answers::Answers;
+use crate::terminal::TerminalInput;
 
 /// The notice that another front end answered an open question.
 const ANSWERED_ELSEWHERE: &str = "  answered elsewhere";
@@ -29,6 +31,8 @@ pub(crate) struct Approvals {
     pub(super) auto_approve: bool,
     /// Whether the person chose `auto` by its name after plan mode began, so that it holds after the plan.
     pub(super) auto_after_plan: bool,
+    /// The approval mode before the first of several presses of Shift-Tab in a row.
+    pub(super) mode_before_presses: Option<ApprovalMode>,
     /// Whether rules or the approval mode changed while a question was open, so that they may have settled
     /// it.
     pub(super) rules_changed: bool,
@@ -53,6 +57,21 @@ impl Approvals {
                 );
             }
             _ => {}
+        }
+    }
+
+    /// Notes an input: the person is typing, and any key but Shift-Tab ends a row of its presses.
+    pub(super) fn note_input(&mut self, input: &TerminalInput, now: Instant) {
+        if matches!(input, TerminalInput::Key(_) | TerminalInput::Paste(_)) {
+            self.attention.typed(now);
+        }
+        let ends = match input {
+            TerminalInput::Key(key) => cycle::ends_presses(key),
+            TerminalInput::Paste(_) | TerminalInput::Line(_) => true,
+            _ => false,
+        };
+        if ends {
+            self.mode_before_presses = None;
         }
     }
 

@@ -134,7 +134,9 @@ impl Chat<'_> {
         config: &AgentConfig,
     ) -> bool {
         let of_server = rules::with_any_arguments(question, pattern, config).is_some();
-        if of_server || !allows_everything(pattern) || question.suggested.argument.is_none() {
+        let shown = &question.suggested;
+        let is_of_tool = shown.argument.is_none() && shown.path.is_none();
+        if of_server || !allows_everything(pattern) || is_of_tool {
             return false;
         }
         let given = Some((question.tool_call_id.clone(), pattern.to_owned()));
@@ -143,8 +145,12 @@ impl Chat<'_> {
         }
         self.approvals.doubted = given;
         let tool = visible(&question.name);
+        let does = match shown.argument {
+            Some(_) => "do anything here without asking, including deleting files",
+            None => "change any file here without asking",
+        };
         let text = format!(
-            "`{}` lets {tool} do anything here without asking, including deleting files. Nothing saved: give a narrower pattern, or the same answer again to allow everything.",
+            "`{}` lets {tool} {does}. Nothing saved: give a narrower pattern, or the same answer again to allow everything.",
             visible(pattern)
         );
         self.display.transcript.aside(&self.display.style().warn(&text));

@@ -10,6 +10,7 @@ use crate::chat::{Chat, ConversationSite};
 use crate::error::ChatError;
 use crate::place::follow::AnyFollower;
 use crate::render::branches;
+use crate::render::units::counted;
 use crate::session_opening;
 
 impl Chat<'_> {
@@ -113,12 +114,18 @@ impl Chat<'_> {
         };
         let (id, runtime) = (session.id().clone(), self.place.shared());
         let Some(other) = other else {
-            let files = self.wait_for(changes_of(&*runtime, &id)).await?;
-            return Ok(if files.is_empty() {
-                NO_CHANGES.to_owned()
-            } else {
-                branches::changes(&files, self.display.style())
-            });
+            let changed = self.wait_for(changes_of(&*runtime, &id)).await?;
+            if changed.files.is_empty() {
+                return Ok(NO_CHANGES.to_owned());
+            }
+            let style = self.display.style();
+            let mut text = branches::changes(&changed.files, style);
+            if changed.unwatched_commands > 0 {
+                let commands = counted(changed.unwatched_commands, "command");
+                let note = format!("not listed: what {commands} changed; `!git diff` shows it");
+                text = format!("{}\n{}\n", text.trim_end(), style.dim(&note));
+            }
+            return Ok(text);
         };
         let other = self.wait_for(runtime.resolve(&other)).await?;
         let found = self.wait_for(branches_of(&*runtime, &other, &id)).await?;

@@ -55,9 +55,7 @@ impl Chat<'_> {
 
     pub(in crate::chat) async fn input(&mut self, input: TerminalInput) -> Result<ChatFlow, ChatError> {
         self.display.set_hint("");
-        if matches!(input, TerminalInput::Key(_) | TerminalInput::Paste(_)) {
-            self.approvals.attention.typed(Instant::now());
-        }
+        self.approvals.note_input(&input, Instant::now());
         let edited = match input {
             TerminalInput::Key(key) if self.decides_at_once(&key) => return self.decide_at_once(&key).await,
             TerminalInput::Key(key) => self.key(key).await,
@@ -161,7 +159,7 @@ impl Chat<'_> {
                 return Ok(ChatFlow::Continue);
             }
             if is_nearly_answer(line) {
-                let note = self.approvals.answers.wrong(line);
+                let note = self.approvals.answers.wrong_in_chat(line);
                 self.display.transcript.print_notice(&note);
                 return Ok(ChatFlow::Continue);
             }

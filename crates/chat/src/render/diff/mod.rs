@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use similar::{ChangeTag, TextDiff};
 
-use super::clean::visible;
+use super::clean::{visible, visible_part};
 use super::style::AnsiStyle;
 use super::table::cut;
 use super::units;
@@ -159,11 +159,11 @@ impl DiffColumns {
         say(&line.tag.to_string(), false);
         let mut at = 0;
         for mark in marks {
-            say(&visible(&line.text[at..mark.start]), false);
-            say(&visible(&line.text[mark.clone()]), true);
+            say(&visible_part(line.text, at..mark.start), false);
+            say(&visible_part(line.text, mark.clone()), true);
             at = mark.end;
         }
-        say(&visible(&line.text[at..]), false);
+        say(&visible_part(line.text, at..line.text.len()), false);
         if is_cut {
             text.push_str(&self.paint(line.tag, "…", false));
         }

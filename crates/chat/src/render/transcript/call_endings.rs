@@ -94,13 +94,15 @@ impl TranscriptRenderer {
         if turn.text.is_empty() && turn.usage == Usage::default() {
             return self.aside("\n");
         }
-        let cost = units::cost_of(turn.cost, &turn.usage, self.has_no_price);
-        // An unknown cost looks like that of the session in the status row.
-        let label = if cost == units::NO_PRICE {
-            "this turn: "
-        } else {
-            ""
-        };
+        let mut cost = units::cost_of(turn.cost, &turn.usage, self.has_no_price);
+        let mut label = "";
+        // An unknown cost looks like that of the session in the status row, and is explained once.
+        if cost == units::NO_PRICE {
+            label = "this turn: ";
+            if !std::mem::replace(&mut self.has_said_no_price, true) {
+                cost.push_str(" (price unknown)");
+            }
+        }
         let words = [units::usage(&turn.usage), cost, units::duration(turn.duration_ms)];
         let words = words.join(self.style.sign(" · ", ", "));
         let line = self.style.dim(&format!("{label}{words}"));

@@ -61,12 +61,14 @@ pub struct TranscriptRenderer {
     /// Whether the prices of the model are unknown, and the limit of a run's cost.
     pub(crate) has_no_price: bool,
     pub(crate) max_cost: Option<NanoUsd>,
+    /// Whether the sign for an unknown price was explained.
+    has_said_no_price: bool,
     turn: Option<TurnResponse>,
     pieces: Vec<TextPiece>,
 }
 
 /// Minimum number of characters of the reason why an attempt failed, however narrow the terminal is.
-const SHORTEST_REASON: usize = 100;
+const SHORTEST_REASON: usize = 160;
 
 impl TranscriptRenderer {
     /// Returns a renderer for a screen of this width.

@@ -617,3 +617,26 @@ fn a_refusal_is_told_without_the_words_for_the_model() {
         assert_eq!(transcript.why_not(status, error), told);
     }
 }
+
+#[test]
+fn an_unknown_price_is_explained_once() {
+    let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80).with_costs();
+    transcript.has_no_price = true;
+    for _ in 0..2 {
+        transcript.answered(&TurnResponse {
+            run_id: "run_1".into(),
+            text: "so".into(),
+            duration_ms: 100,
+            usage: Usage {
+                input_tokens: 10,
+                ..Usage::default()
+            },
+            cost: NanoUsd(0),
+            model_calls: 1,
+        });
+        transcript.tell_cost(RunStatus::Completed);
+    }
+    let told = text(&mut transcript);
+    assert_eq!(told.matches("this turn: ").count(), 2, "{told}");
+    assert_eq!(told.matches("$? (price unknown)").count(), 1, "{told}");
+}

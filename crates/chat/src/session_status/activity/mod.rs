@@ -3,6 +3,7 @@
 mod answering_model;
 mod coming_back;
 mod run_clock;
+mod tool_names;
 
 use agentx::runtime::SessionState;
 use agentx::types::{
@@ -380,19 +381,9 @@ impl Activity {
     pub(crate) fn running_activity(&self) -> String {
         match self.names().as_str() {
             "" => "the answer was".to_owned(),
-            names if names.contains(", ") => format!("{names} were"),
+            names if self.tools.len() > 1 => format!("{names} were"),
             names => format!("{names} was"),
         }
-    }
-
-    fn names(&self) -> String {
-        let mut names: Vec<String> = Vec::new();
-        for (_, name) in &self.tools {
-            if !names.contains(name) {
-                names.push(name.clone());
-            }
-        }
-        names.join(", ")
     }
 }
 

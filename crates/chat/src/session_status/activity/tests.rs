@@ -31,6 +31,22 @@ fn the_row_is_empty_before_anything_was_said_unless_nobody_is_asked_about_calls(
 }
 
 #[test]
+fn calls_of_one_tool_are_counted() {
+    let begin = Instant::now();
+    let mut status = SessionStatus::new(&agentx::agent::fixtures::config(), begin);
+    for (id, name) in [("c1", "bash"), ("c2", "grep"), ("c3", "bash")] {
+        let call = ToolExecuting {
+            tool_call_id: ToolCallId::new(id),
+            name: name.into(),
+            input: serde_json::Value::Null,
+        };
+        hear(&mut status, call, false, begin);
+    }
+    assert_eq!(status.activity.names(), "bash ×2, grep");
+    assert_eq!(status.activity.running_activity(), "bash ×2, grep were");
+}
+
+#[test]
 fn it_says_what_is_waited_for_and_since_when() {
     let begin = Instant::now();
     let at = |seconds| begin + Duration::from_secs(seconds);
