@@ -396,5 +396,8 @@ payloads! {
         /// Milliseconds after which it gives up, if time bounds the attempts.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gives_up_in_ms: Option<u64>,
+        /// The HTTP status, if a model server answered with one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<u16>,
     }
 }

@@ -3,6 +3,7 @@
 use agentx::types::{ContextChange, ContextItem, ContextRange, LoopDetected, LoopResponse, RequestPart};
 
 use super::TranscriptRenderer;
+use crate::exit::http_status::with_status;
 use crate::render::clean::visible;
 use crate::render::table::cut;
 use crate::render::units;
@@ -76,8 +77,8 @@ impl TranscriptRenderer {
         else {
             return String::new();
         };
-        self.problems.failure = None;
-        let message = cut(&visible(message), LONGEST_REASON);
+        let status = self.problems.failure.take().and_then(|failure| failure.status);
+        let message = with_status(&cut(&visible(message), LONGEST_REASON), status);
         let until = asked_until(code);
         let (from, to, code) = (visible(from), visible(to), visible(code));
         let price = if *unpriced && self.max_cost.is_some() {
