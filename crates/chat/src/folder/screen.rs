@@ -84,7 +84,10 @@ pub fn changes(loaded: &Loaded, brings: &FolderContents, style: AnsiStyle) -> St
             text.push_str(&format!("  {line}\n"));
         }
         if file.role == FileRole::Settings {
-            text.push_str(if loaded.workspace_mistakes.is_empty() {
+            let is_right = loaded.workspace_mistakes.is_empty();
+            text.push_str(if is_right && loaded.workspace_settings.is_empty() {
+                "  which sets nothing\n"
+            } else if is_right {
                 "  which sets:\n"
             } else {
                 "  it has an error; once the folder is trusted, AgentX does not start until it is fixed:\n"
