@@ -55,21 +55,22 @@ fn has_changed(brings: &FolderContents) -> bool {
         .any(|file| file.role != FileRole::Instructions)
 }
 
-/// Returns the meaning of each answer for this folder: to trust it, to read it only, to ignore it.
-fn meanings(loaded: &Loaded, brings: &FolderContents) -> [&'static str; 3] {
-    let trusts = if !loaded.ignored.is_empty() {
+/// Returns the meaning of each answer: to trust the folder, to read it only, to ignore it. Commands that only
+/// read run without a question in a trusted folder alone.
+fn meanings(has_settings: bool, is_empty: bool) -> [&'static str; 3] {
+    let trusts = if has_settings {
         "load all of this; its settings decide what AgentX asks about"
-    } else if brings.is_empty() {
+    } else if is_empty {
         "AgentX asks before changes and commands"
     } else {
         "load its files; AgentX still asks before changes and commands"
     };
-    let ignores = if brings.is_empty() {
-        "like 1, but never load files added later"
+    let ignores = if is_empty {
+        "ask before every command too; never load files added later"
     } else {
         "load nothing; ask before changes and commands"
     };
-    let reads = if brings.is_empty() {
+    let reads = if is_empty {
         "the agent cannot change files or run commands"
     } else {
         "load its instructions; no changes, no commands"
@@ -79,7 +80,7 @@ fn meanings(loaded: &Loaded, brings: &FolderContents) -> [&'static str; 3] {
 
 /// Returns the rows above the question, and whether all effects of the folder are in them.
 fn screen(loaded: &Loaded, brings: &FolderContents, question: &str, width: usize) -> ShortRows {
-    let [trusts, reads, ignores] = meanings(loaded, brings);
+    let [trusts, reads, ignores] = meanings(!loaded.ignored.is_empty(), brings.is_empty());
     let heading = format!("This folder is new to AgentX:\n{}\n", folder_summary(loaded));
     let answers = format!(
         "\n1  trust it    {trusts}\n\
@@ -257,5 +258,23 @@ fn read_plain_line() -> std::io::Result<PersonAnswer> {
 fn unread(error: std::io::Error) -> ChatError {
     ChatError::Input {
         what: error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_answer_is_said_to_be_like_another_that_asks_less() {
+        for (has_settings, is_empty) in [(false, false), (false, true), (true, false)] {
+            let [_, _, ignores] = meanings(has_settings, is_empty);
+            assert!(ignores.contains("ask before"), "{ignores}");
+        }
+        let [_, _, ignores] = meanings(false, true);
+        assert!(
+            ignores.contains("every command") && ignores.len() <= 65,
+            "{ignores}"
+        );
     }
 }
