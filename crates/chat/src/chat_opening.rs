@@ -19,6 +19,7 @@ use crate::place::Place;
 use crate::render::conversation;
 use crate::session_opening::new_agent::NewAgent;
 use crate::session_opening::{self, ASKS_NOBODY, CommandLineOverrides, ContinuedSession, Target};
+use crate::sessions::sessions_here::SessionsHere;
 use crate::terminal::console::Console;
 use crate::terminal::line_filter::line_filter;
 use crate::terminal::signals::Signals;
@@ -71,8 +72,11 @@ pub async fn hold_chat(
         ),
         None => {
             let agent = session_opening::new_agent(place, settings, wanted).await?;
-            let notes = session_opening::note_of_cost(&agent.config).into_iter().collect();
-            (agent, notes)
+            let notes = [
+                session_opening::note_of_cost(&agent.config),
+                note_of_unfinished(place, settings, &request.target).await,
+            ];
+            (agent, notes.into_iter().flatten().collect())
         }
     };
     let session = session.map(|continued| continued.session);
@@ -122,6 +126,16 @@ pub async fn hold_chat(
         }
         (Err(_), Err(error)) | (Err(error), Ok(_)) => Err(error),
     }
+}
+
+/// Returns a note about a session of this folder that a person who starts a new one may want to continue. A
+/// server continues its sessions by itself.
+async fn note_of_unfinished(place: &Place, settings: &Settings, target: &Target) -> Option<String> {
+    if place.remote().is_some() || *target != Target::New {
+        return None;
+    }
+    let here = SessionsHere::of(settings);
+    here.note_of_unfinished(place.runtime()).await
 }
 
 /// Opens the session that the chat continues; `None` for a new one.
