@@ -311,3 +311,22 @@ async fn models_that_want_their_reasoning_back_go_on_behind_a_server_of_ones_own
         assert_eq!(server.refused().len(), refusals, "{id}");
     }
 }
+
+#[test]
+fn a_chat_with_a_server_of_several_models_asks_which_one_is_meant() {
+    let several = with_list(&["one", "two"]);
+    let mut chat = Pty::start(&several, &[], 100, 30);
+    chat.wait_for("Which model? [number or name, q to leave]");
+    chat.keys("7\r");
+    chat.wait_for("`7` is not one of the models.");
+    chat.keys("2\r");
+    chat.wait_for("`agentx config set model openai/two`");
+    chat.wait_for_last("›");
+    assert!(chat.lines().join("\n").contains("· two ·"));
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+    let mut left = Pty::start(&several, &[], 100, 30);
+    left.wait_for("Which model?");
+    left.keys("q\r");
+    assert_eq!(left.end(), Some(0));
+}

@@ -1,8 +1,6 @@
 //! The question at the first start in a folder, and after an accepted file has changed. It is asked before
 //! anything of the folder is loaded, line by line, so that every terminal can do it.
 
-use std::io::BufRead as _;
-
 use agentx::assembly::{FileRole, FolderContents, folder_contents};
 use agentx::config::{FolderTrust, Loaded, check_folder_decisions, trust_folder};
 
@@ -14,7 +12,7 @@ use crate::exit::exit_words::leaves;
 use crate::render::clean::visible;
 use crate::render::wrapped_text::wrap_lines;
 use crate::terminal::console::Console;
-use crate::terminal::typed_answer::{PersonAnswer, read_answer};
+use crate::terminal::question_line::answer;
 
 /// Number of rows of a small terminal, which the text of instructions does not exceed.
 const SMALL_TERMINAL: usize = 24;
@@ -218,47 +216,6 @@ fn not_understood(answer: &str, console: &mut Console) -> Result<(), ChatError> 
 /// Returns whether an answer is a wish to leave.
 fn wants_to_leave(word: &str) -> bool {
     word == "q" || leaves(word)
-}
-
-/// Reads one line from the person; `q` at the end of input. Pasted text does not count as an
-/// answer, because a person may paste before they see the question: it becomes the first line of the chat.
-fn answer(question: &str, console: &mut Console) -> Result<String, ChatError> {
-    loop {
-        let rows = console.wrapped(question);
-        let question = format!("{} ", rows.trim_end());
-        console.flush()?;
-        let read = if console.terminal.capable {
-            read_answer(&question)
-        } else {
-            console.out(&question)?;
-            console.flush()?;
-            read_plain_line()
-        };
-        match read.map_err(unread)? {
-            PersonAnswer::Typed(line) => return Ok(line.trim().to_owned()),
-            PersonAnswer::End => return Ok("q".to_owned()),
-            PersonAnswer::Pasted(text) => {
-                console.keep_paste(&text);
-                console.out("A paste answers nothing here: the chat has it in its line.\n")?;
-            }
-        }
-    }
-}
-
-/// Reads one line of a terminal that cannot tell a paste from keys.
-fn read_plain_line() -> std::io::Result<PersonAnswer> {
-    let mut line = String::new();
-    Ok(match std::io::stdin().lock().read_line(&mut line)? {
-        0 => PersonAnswer::End,
-        // A key such as Esc leaves a character that is seen as `^[`.
-        _ => PersonAnswer::Typed(line.replace(char::is_control, "")),
-    })
-}
-
-fn unread(error: std::io::Error) -> ChatError {
-    ChatError::Input {
-        what: error.to_string(),
-    }
 }
 
 #[cfg(test)]
