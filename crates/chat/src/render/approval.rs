@@ -33,6 +33,9 @@ const ANY_ARGUMENTS: &str = "  (any arguments, until its description changes)";
 /// The hint at another answer, if a rule is kept.
 const OTHER_RULE: &str = "  (or write your own: `a PATTERN`)";
 
+/// The end of a reason after which every pattern of a person is refused.
+const NO_PATTERN: &str = "so no pattern allows it";
+
 /// Returns the request of a question that was already open.
 pub fn open(asked: &PendingApproval) -> ApprovalRequested {
     ApprovalRequested {
@@ -90,7 +93,12 @@ pub(crate) fn question_text(
     let look = QuestionLook { keeps, is_brief };
     let mut text = question_lines(request, file, diff, look, style);
     if keeps && how.answers.is_some() {
-        let other_rule = if how.is_brief { "" } else { OTHER_RULE };
+        let takes_none = request.reason.ends_with(NO_PATTERN);
+        let other_rule = if how.is_brief || takes_none {
+            ""
+        } else {
+            OTHER_RULE
+        };
         text = format!("{}{}\n", text.trim_end(), style.dim(other_rule));
         if let Some(other) = how.other_answer {
             text.push_str(&format!("{}\n", style.dim(&visible(&format!("  or {other}")))));
@@ -493,6 +501,13 @@ mod tests {
             assert!(whole.contains(row), "{row}: {whole}");
         }
         let mut other = request;
+        other.reason =
+            ".git/hooks/pre-commit can make other programs run something, so no pattern allows it".to_owned();
+        let text = told(&other, false);
+        assert!(
+            text.contains("always would save") && !text.contains("write your own"),
+            "{text}"
+        );
         other.reason = "it is outside the workspace".to_owned();
         assert!(told(&other, true).contains("  because it is outside the workspace\n"));
     }
