@@ -330,3 +330,20 @@ fn a_chat_with_a_server_of_several_models_asks_which_one_is_meant() {
     left.keys("q\r");
     assert_eq!(left.end(), Some(0));
 }
+
+/// The shape of the list is llama.cpp's, the figures are made up.
+#[test]
+fn the_window_that_a_server_reports_is_compared_with_the_assumed_one() {
+    let list = serde_json::json!({ "data": [{ "id": "small", "meta": { "n_ctx": 8192 } }] });
+    let address = answering("200 OK", list.to_string());
+    let sandbox = Sandbox::new()
+        .env("OPENAI_BASE_URL", &format!("{address}/v1"))
+        .env("OPENAI_API_KEY", "sk-made-up");
+    let doctor = sandbox.run(&["doctor"]);
+    assert!(
+        doctor
+            .stdout
+            .contains("the server runs small with 8192 tokens, but 128000 are assumed"),
+        "{doctor}"
+    );
+}

@@ -6,7 +6,7 @@ use agentx::node::model::models_of_server;
 
 use crate::error::ChatError;
 use crate::exit::exit_words::leaves;
-use crate::models::default_model::own_server;
+use crate::models::default_model::{learn_window, own_server};
 use crate::render::clean::visible;
 use crate::terminal::console::Console;
 use crate::terminal::question_line::answer;
@@ -48,6 +48,7 @@ pub async fn ask_for_model(settings: &mut Settings, console: &mut Console) -> Re
                 visible(&name)
             ));
             settings.model = Some(Sourced::new(name, SettingOrigin::Default));
+            learn_window(settings).await;
             return Ok(true);
         }
         console.out(&format!("`{}` is not one of the models.\n", visible(&given)))?;
