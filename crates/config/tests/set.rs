@@ -222,7 +222,23 @@ fn what_would_be_a_mistake_is_refused_and_nothing_changes() {
     for (key, value, says) in [
         ("modle", "x", "did you mean `model`"),
         ("model.name", "x", "there is no key"),
-        ("limits", "x", "there is no key"),
+        (
+            "limits",
+            "x",
+            "is a section, whose keys are set one by one, such as `limits.",
+        ),
+        ("models.m1.prices", "{}", "such as `models.m1.prices.input`"),
+        ("models", "x", "such as `models.NAME.provider`"),
+        (
+            "providers.local.api",
+            "openai-chat",
+            "has no `base_url`: set it first",
+        ),
+        (
+            "models.mine.context_window",
+            "8192",
+            "names no `provider`: set it first",
+        ),
         ("limits.timeout", "10", "did you mean `10s`"),
         ("limits.max_cost", "a lot", "US dollars"),
         ("approval", "aut", "did you mean `auto`"),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use agentx_types::{SCRIPTED_MODEL, nearest};
 
-use crate::edit::command_mistakes::named_by;
+use crate::edit::command_mistakes::{key_below, named_by};
 use crate::edit::key_text::key_text;
 use crate::edit::own_change::keep_trust;
 use crate::edit::set_in_braces;
@@ -186,6 +186,14 @@ pub(crate) fn path_of(dotted: &str, command: &str) -> Result<SettingPath, Config
         if is_whole(&path) {
             return Ok(path);
         }
+    }
+    if let Some(below) = key_below(&plain) {
+        return Err(ConfigError::Mistakes(vec![ConfigMistake {
+            at: MistakeLocation::Flag(command.to_owned()),
+            key: dotted.to_owned(),
+            what: format!("`{dotted}` is a section, whose keys are set one by one, such as `{below}`"),
+            nearest: None,
+        }]));
     }
     let near = nearest(dotted, KEYS.iter().map(|spec| spec.path), 1);
     Err(ConfigError::Mistakes(vec![ConfigMistake {
