@@ -168,6 +168,15 @@ pub(super) const DECLINED: &str = "the model declined to answer. Your message an
 /// The provider has a word for the end of the answer that AgentX does not know.
 pub(super) const UNKNOWN_END: &str = "the answer ended for an unknown reason and may be incomplete";
 
+/// Returns the words about an answer that says nothing, with what to do for who has commands.
+pub(super) fn no_answer(has_commands: bool) -> &'static str {
+    if has_commands {
+        "the model gave no answer: /retry asks again, /model NAME chooses another model"
+    } else {
+        "the model gave no answer"
+    }
+}
+
 /// The code for a request of a person that cannot be fulfilled, which is reported each time.
 const NOTHING: &str = "nothing_to_condense";
 

@@ -236,9 +236,14 @@ impl TranscriptRenderer {
             // Such a run fails and says why; those of earlier programs ended like any other.
             StopReason::Refusal => Some(context::DECLINED),
             StopReason::Other => Some(context::UNKNOWN_END),
-            StopReason::EndTurn if self.answer.is_wordless => Some("the model gave no answer"),
+            StopReason::EndTurn if self.answer.is_wordless => Some(context::no_answer(self.has_commands())),
             _ => None,
         };
+    }
+
+    /// Returns whether the reader chats with this agent, and so has the commands of a chat.
+    fn has_commands(&self) -> bool {
+        self.options.costs && !self.options.looks_on
     }
 
     fn stream(&mut self, kind: OpenLine, text: &str) {

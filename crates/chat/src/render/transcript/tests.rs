@@ -469,6 +469,10 @@ fn an_answer_that_is_not_whole_says_so() {
         text(&mut transcript)
     };
     assert_eq!(told(StopReason::EndTurn, None), "… the model gave no answer\n");
+    let chat = TranscriptRenderer::new(AnsiStyle::default(), 80).with_costs();
+    let empty = |transcript: &TranscriptRenderer| context::no_answer(transcript.has_commands());
+    assert!(empty(&chat).contains("/retry asks again"));
+    assert_eq!(empty(&chat.looking_on()), "the model gave no answer");
     assert_eq!(told(StopReason::EndTurn, Some(goes_on.clone())), "");
     assert_eq!(
         told(StopReason::Other, None),
