@@ -72,11 +72,8 @@ pub async fn hold_chat(
         ),
         None => {
             let agent = session_opening::new_agent(place, settings, wanted).await?;
-            let notes = [
-                session_opening::note_of_cost(&agent.config),
-                note_of_unfinished(place, settings, &request.target).await,
-            ];
-            (agent, notes.into_iter().flatten().collect())
+            let notes = notes_of_new(place, settings, &request.target, &agent.config).await;
+            (agent, notes)
         }
     };
     let session = session.map(|continued| continued.session);
@@ -128,14 +125,20 @@ pub async fn hold_chat(
     }
 }
 
-/// Returns a note about a session of this folder that a person who starts a new one may want to continue. A
-/// server continues its sessions by itself.
-async fn note_of_unfinished(place: &Place, settings: &Settings, target: &Target) -> Option<String> {
-    if place.remote().is_some() || *target != Target::New {
-        return None;
+/// Returns the notes for a new session: about its cost, and about a session of this folder that the person may
+/// want to continue instead. A server continues its sessions by itself.
+async fn notes_of_new(
+    place: &Place,
+    settings: &Settings,
+    target: &Target,
+    config: &AgentConfig,
+) -> Vec<String> {
+    let mut notes: Vec<String> = session_opening::note_of_cost(config).into_iter().collect();
+    if place.remote().is_none() && *target == Target::New {
+        let here = SessionsHere::of(settings);
+        notes.extend(here.note_of_unfinished(place.runtime()).await);
     }
-    let here = SessionsHere::of(settings);
-    here.note_of_unfinished(place.runtime()).await
+    notes
 }
 
 /// Opens the session that the chat continues; `None` for a new one.

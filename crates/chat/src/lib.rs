@@ -37,10 +37,10 @@
 //!
 //! Files beside them: [`agent_list`] shows agents, [`chat_opening`] opens a chat at a place and prints the
 //! farewell, [`spectator`] shows a session that somebody else drives, [`mcp_serving`] is `agentx mcp serve`,
-//! [`demo`] answers if no model is connected, [`configuration`] has notes about settings, [`named_file`] opens
-//! files of a command line, `pending_change` finds the change that a call would make, [`run_result`] has the
-//! result of a run as programs read it, [`error`] has the errors of the front end, and [`unwritten`] those of
-//! files and streams that cannot be written.
+//! [`demo`] answers if no model is connected, [`configuration`] has notes about settings, [`named_file`]
+//! opens files of a command line, `pending_change` finds the change that a call would make, [`run_result`]
+//! has the result of a run as programs read it, [`error`] has the errors of the front end, and [`unwritten`]
+//! those of files and streams that cannot be written.
 
 pub mod agent_list;
 pub mod attach;

@@ -1,5 +1,5 @@
-//! Finds the part of a conversation that the user's own server really reads. Ollama silently cuts a longer one,
-//! and its default window is small (4,096 tokens with less than 24 GiB of video memory:
+//! Finds the part of a conversation that the user's own server really reads. Ollama silently cuts a longer
+//! one, and its default window is small (4,096 tokens with less than 24 GiB of video memory:
 //! <https://docs.ollama.com/context-length>, read 2026-11-22). llama.cpp and vLLM refuse a longer one.
 
 use std::time::Duration;
@@ -21,8 +21,8 @@ const MOST: u64 = 1 << 20;
 /// The window that Ollama assumes on most machines, in tokens.
 const DEFAULT: u64 = 4_096;
 
-/// Compares the window that the user's own server reports for the chosen model with the configured one; `None`
-/// if it reports none, and for vendors.
+/// Compares the window that the user's own server reports for the chosen model with the configured one;
+/// `None` if it reports none, and for vendors.
 pub(super) async fn check(settings: &Settings, provider: &ProviderSettings) -> Option<DoctorCheck> {
     let spec = settings
         .choose_model(&settings.model_or_default().value, &[])

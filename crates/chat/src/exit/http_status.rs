@@ -26,8 +26,8 @@ fn standard_words(status: u16) -> Option<&'static str> {
     })
 }
 
-/// Returns what a message does not say about its status: the number and the standard words, as "HTTP 429, rate
-/// limited", or the number alone.
+/// Returns what a message does not say about its status: the number and the standard words, as "HTTP 429,
+/// rate limited", or the number alone.
 pub(crate) fn unnamed_status(message: &str, status: Option<u16>) -> Option<String> {
     let number = format!("HTTP {}", status?);
     if message.contains(&number) {

@@ -531,7 +531,6 @@ mod tests {
         })
     }
 
-    /// The event of a failed attempt and the error that ends its call.
     #[test]
     fn a_failed_run_names_the_http_status_of_its_server() {
         let error = |message: &str, status| {

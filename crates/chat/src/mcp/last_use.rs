@@ -1,5 +1,5 @@
-//! The state of an MCP server in words. The state of one that does not run was observed when it was last used,
-//! and may have changed since: its program may be gone, or there again.
+//! The state of an MCP server in words. The state of one that does not run was observed when it was last
+//! used, and may have changed since: its program may be gone, or there again.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -30,12 +30,6 @@ const PLAIN_REASONS: [&str; 2] = [
 /// The note behind a rule about all calls of a tool that somebody else describes.
 const ANY_ARGUMENTS: &str = "  (any arguments, until its description changes)";
 
-/// The hint at another answer, if a rule is kept.
-const OTHER_RULE: &str = "  (or write your own: `a PATTERN`)";
-
-/// The end of a reason after which every pattern of a person is refused.
-const NO_PATTERN: &str = "so no pattern allows it";
-
 /// Returns the request of a question that was already open.
 pub fn open(asked: &PendingApproval) -> ApprovalRequested {
     ApprovalRequested {
@@ -93,12 +87,7 @@ pub(crate) fn question_text(
     let look = QuestionLook { keeps, is_brief };
     let mut text = question_lines(request, file, diff, look, style);
     if keeps && how.answers.is_some() {
-        let takes_none = request.reason.ends_with(NO_PATTERN);
-        let other_rule = if how.is_brief || takes_none {
-            ""
-        } else {
-            OTHER_RULE
-        };
+        let other_rule = approval_notes::other_rule(request, how.is_brief);
         text = format!("{}{}\n", text.trim_end(), style.dim(other_rule));
         if let Some(other) = how.other_answer {
             text.push_str(&format!("{}\n", style.dim(&visible(&format!("  or {other}")))));

@@ -2,6 +2,7 @@
 //! shown, and the sandbox of a command. They come from the machine of the session, and not from the model.
 
 use agentx::runtime::FileChangePreview;
+use agentx::types::ApprovalRequested;
 
 use super::clean::visible;
 use super::style::AnsiStyle;
@@ -46,5 +47,18 @@ fn sandbox_note(step: Option<&str>, style: AnsiStyle) -> String {
             format!("{}\n", style.warn(words))
         }
         Some(step) => format!("{}\n", style.dim(&format!("  in the sandbox: {}", visible(step)))),
+    }
+}
+
+/// The end of a reason after which every pattern of a person is refused.
+const NO_PATTERN: &str = "so no pattern allows it";
+
+/// Returns the hint at another rule than the proposed one; empty if no other one is taken, or a screen is too
+/// small for it.
+pub(super) fn other_rule(request: &ApprovalRequested, is_brief: bool) -> &'static str {
+    if is_brief || request.reason.ends_with(NO_PATTERN) {
+        ""
+    } else {
+        "  (or write your own: `a PATTERN`)"
     }
 }

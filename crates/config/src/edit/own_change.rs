@@ -1,5 +1,5 @@
-//! Keeps a person's trust in the settings of a folder when they change these themselves: the file has what they
-//! accepted before, and what they have just written.
+//! Keeps a person's trust in the settings of a folder when they change these themselves: the file has what
+//! they accepted before, and what they have just written.
 
 use std::path::Path;
 

@@ -1,7 +1,8 @@
-//! The window of a model as its own server reports it. Servers of local models are started with a window, which
-//! is often smaller than the one that the model was trained for: llama.cpp names it as `n_ctx` in its list of
-//! models or at `/props` (<https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md>), vLLM
-//! as `max_model_len` in its list.
+//! The window of a model as its own server reports it. Servers of local models are started with a window,
+//! which is often smaller than the one that the model was trained for: llama.cpp names it as `n_ctx` in its
+//! list of models or at `/props`
+//! (<https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md>), vLLM as `max_model_len` in
+//! its list.
 //!
 //! A report is a claim: the caller only makes a window smaller by it.
 
