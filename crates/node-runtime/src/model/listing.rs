@@ -36,7 +36,7 @@ pub enum ModelListError {
 impl fmt::Display for ModelListError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::KeyRefused(status) => write!(f, "it rejects the API key (HTTP {status})"),
+            Self::KeyRefused(status) => write!(f, "the API key is wrong or missing (HTTP {status})"),
             Self::Failed(what) => f.write_str(what),
         }
     }
