@@ -223,6 +223,7 @@ fn question_lines(
         style.bold(&wish)
     );
     let is_plain = look.is_brief && PLAIN_REASONS.contains(&request.reason.as_str());
+    let is_plain = is_plain || approval_notes::repeats(&wish, &request.reason);
     let reason = if request.reason.is_empty() || request.form.is_some() || is_plain {
         String::new()
     } else {

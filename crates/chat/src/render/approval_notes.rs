@@ -62,3 +62,27 @@ pub(super) fn other_rule(request: &ApprovalRequested, is_brief: bool) -> &'stati
         "  (or write your own: `a PATTERN`)"
     }
 }
+
+/// Returns whether a reason says no more than the first row of a question: the host that a call sends to.
+pub(super) fn repeats(wish: &str, reason: &str) -> bool {
+    let host = reason.strip_prefix("it sends to ").map(visible);
+    host.is_some_and(|host| wish.ends_with(&format!(" wants to send to {host}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_named_once() {
+        let wish = "web_extract wants to send to 127.0.0.1";
+        for (reason, told) in [
+            ("it sends to 127.0.0.1", true),
+            ("it sends to 127.0.0.1, gets the variables TOKEN", false),
+            ("it sends to another.example", false),
+            ("1", false),
+        ] {
+            assert_eq!(repeats(wish, reason), told, "{reason}");
+        }
+    }
+}
