@@ -15,8 +15,9 @@ pub(crate) fn key_below(section: &SettingPath) -> Option<String> {
     }
     KEYS.iter().find_map(|spec| {
         let levels: Vec<&str> = spec.path.split('.').collect();
-        let is_within = |(name, level): (&String, &&str)| **level == "*" || name == *level;
-        if levels.len() <= names.len() || !names.iter().zip(&levels).all(is_within) {
+        let mut pairs = names.iter().zip(&levels);
+        let is_within = pairs.all(|(name, level)| *level == "*" || name == level);
+        if levels.len() <= names.len() || !is_within {
             return None;
         }
         let below = levels[names.len()..].iter();
