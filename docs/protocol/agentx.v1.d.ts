@@ -2331,6 +2331,8 @@ export interface ErrorRaised {
   retry_in_ms?: number | null;
   /** Milliseconds after which it gives up, if time bounds the attempts. */
   gives_up_in_ms?: number | null;
+  /** The HTTP status, if a model server answered with one. */
+  status?: number | null;
 }
 
 /** A run begins. */

@@ -16,7 +16,7 @@ mod start;
 
 // The parts of the front end have the same paths here as in the library.
 use agentx_chat::{
-    anchors, attach, branches, cache_why, chat, chat_opening, command_sandbox, configuration,
+    agent_list, anchors, attach, branches, cache_why, chat, chat_opening, command_sandbox, configuration,
     connection_watch, console, default_model, demo, doctor, error, exec_server, exit, export, folder, follow,
     headless, import, mcp_changes, mcp_login, mcp_servers, mcp_serving, mcp_tokens, memory, model_facts,
     models, named_file, numbers, other_server, parameter_names, passphrase, picker, place, provider_keys,

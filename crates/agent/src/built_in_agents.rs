@@ -124,6 +124,13 @@ pub(crate) fn config_of(name: &str, maker: &AgentConfig, model: &ModelSpec) -> O
     })
 }
 
+/// Returns the built-in agents that this one may make, as they would begin now, each with its description.
+pub fn built_in_agents_of(maker: &AgentConfig) -> Vec<(AgentConfig, String)> {
+    known_to(maker)
+        .filter_map(|(name, does)| Some((config_of(name, maker, &maker.model)?, does.to_owned())))
+        .collect()
+}
+
 /// The tools of a built-in agent whose maker has these.
 fn tools_of(name: &str, of_maker: &[ToolSpec]) -> Arc<[ToolSpec]> {
     let makes_agents = |tool: &ToolSpec| [DELEGATE, AGENTS].contains(&tool.name.as_str());
@@ -183,6 +190,17 @@ mod tests {
     fn the_tool_costs_little_in_each_request() {
         let tokens = offered(&maker()).map(|tool| estimate_tool(&tool));
         assert!(tokens.is_some_and(|tokens| tokens < 115), "{tokens:?}");
+    }
+
+    #[test]
+    fn each_is_described_as_it_would_begin() {
+        let agents = built_in_agents_of(&maker());
+        let names: Vec<&str> = agents.iter().map(|(config, _)| config.name.as_str()).collect();
+        assert_eq!(names, BUILT_IN_AGENTS);
+        let explore = &agents[1].0;
+        assert!(explore.tools.iter().all(|tool| tool.access <= Access::Read));
+        assert!(explore.system_prompt.ends_with(PROMPT_OF_EXPLORE));
+        assert!(built_in_agents_of(&fixtures::config()).is_empty());
     }
 
     #[test]

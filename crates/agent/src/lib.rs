@@ -88,7 +88,7 @@ pub use permissions::{approval, link_targets, remembered_rule, search_scopes, un
 pub use tools::{arguments, ask_user, plan_mode, remind_me, tool_search, wait};
 
 pub use agent::Agent;
-pub use built_in_agents::{BUILT_IN_AGENTS, delegation_tools_of};
+pub use built_in_agents::{BUILT_IN_AGENTS, built_in_agents_of, delegation_tools_of};
 pub use commands::severity::leads_elsewhere;
 pub use context::{ActionCount, HeardBy, StepContext, Transition};
 pub use files::secret_files::secret_files;

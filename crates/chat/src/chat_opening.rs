@@ -20,6 +20,7 @@ use crate::place::Place;
 use crate::render::conversation;
 use crate::session_opening::new_agent::NewAgent;
 use crate::session_opening::{self, ASKS_NOBODY, CommandLineOverrides, ContinuedSession, Target};
+use crate::sessions::sessions_here::SessionsHere;
 use crate::terminal::console::Console;
 use crate::terminal::line_filter::line_filter;
 use crate::terminal::signals::Signals;
@@ -72,7 +73,7 @@ pub async fn hold_chat(
         ),
         None => {
             let agent = session_opening::new_agent(place, settings, wanted).await?;
-            let notes = session_opening::note_of_cost(&agent.config).into_iter().collect();
+            let notes = notes_of_new(place, settings, &request.target, &agent.config).await;
             (agent, notes)
         }
     };
@@ -128,6 +129,22 @@ pub async fn hold_chat(
 /// The editor of the line.
 fn editor_of(history: LineHistory, settings: &Settings) -> Editor {
     Editor::with_keys(history, settings.chat.keys == EditKeys::Vi)
+}
+
+/// Returns the notes for a new session: about its cost, and about a session of this folder that the person may
+/// want to continue instead. A server continues its sessions by itself.
+async fn notes_of_new(
+    place: &Place,
+    settings: &Settings,
+    target: &Target,
+    config: &AgentConfig,
+) -> Vec<String> {
+    let mut notes: Vec<String> = session_opening::note_of_cost(config).into_iter().collect();
+    if place.remote().is_none() && *target == Target::New {
+        let here = SessionsHere::of(settings);
+        notes.extend(here.note_of_unfinished(place.runtime()).await);
+    }
+    notes
 }
 
 /// Opens the session that the chat continues; `None` for a new one.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::exit::config_error::{config_hint, is_typed};
 use crate::exit::in_use::{IN_USE, listen_hint};
 use crate::exit::run_failure::{hint_after_run, hint_without_answer};
-use crate::exit::runtime_error::{runtime_exit, runtime_hint, runtime_kind};
+use crate::exit::runtime_error::{runtime_exit, runtime_hint, runtime_kind, unlisted_model};
 use crate::exit::{Exit, keyring_error};
 use agentx::config::{ConfigError, SettingOrigin, in_place_of_key};
 use agentx::identity::KeyringError;
@@ -201,9 +201,7 @@ impl ChatError {
                 "did you mean {}? `agentx models` lists them all",
                 nearest.join(", ")
             )),
-            Self::UnknownModel { .. } => {
-                Some("`agentx models` lists them all; `PROVIDER/ID` selects a model that is not listed".into())
-            }
+            Self::UnknownModel { name, .. } => Some(unlisted_model(name)),
             Self::MissingKey {
                 provider,
                 variable,

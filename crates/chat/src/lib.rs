@@ -35,13 +35,14 @@
 //! | `tools` | tools, and what serves them, outside of a session | [`command_sandbox`], [`exec_server`], [`file_arguments`], [`parameter_names`], [`reactor_list`], [`sandbox_arguments`], [`script_output`] |
 //! | [`waits`] | sessions that wait for a time, and prompts that are run at set times | |
 //!
-//! Files beside them: [`chat_opening`] opens a chat at a place and prints the farewell, [`spectator`] shows a
-//! session that somebody else drives, [`mcp_serving`] is `agentx mcp serve`, [`demo`] answers if no model is
-//! connected, [`configuration`] has notes about settings, [`named_file`] opens files of a command line,
-//! `pending_change` finds the change that a call would make, [`run_result`] has the result of a run as
-//! programs read it, [`error`] has the errors of the front end, and [`unwritten`] those of files and streams
-//! that cannot be written.
+//! Files beside them: [`agent_list`] shows agents, [`chat_opening`] opens a chat at a place and prints the
+//! farewell, [`spectator`] shows a session that somebody else drives, [`mcp_serving`] is `agentx mcp serve`,
+//! [`demo`] answers if no model is connected, [`configuration`] has notes about settings, [`named_file`]
+//! opens files of a command line, `pending_change` finds the change that a call would make, [`run_result`]
+//! has the result of a run as programs read it, [`error`] has the errors of the front end, and [`unwritten`]
+//! those of files and streams that cannot be written.
 
+pub mod agent_list;
 pub mod attach;
 pub mod browser;
 #[cfg(test)]

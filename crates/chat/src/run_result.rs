@@ -43,6 +43,8 @@ pub struct RunResult {
     pub jobs: Vec<String>,
     /// The reason of the failure.
     pub error: Option<ChatError>,
+    /// The HTTP status of the model server, if its answer is the reason of the failure.
+    pub http_status: Option<u16>,
 }
 
 impl RunResult {
@@ -154,6 +156,9 @@ impl RunResult {
         }
         if let Some(error) = &self.error {
             object["error"] = error.to_json(server);
+            if let Some(status) = self.http_status {
+                object["error"]["status"] = json!(status);
+            }
         }
         object
     }

@@ -75,6 +75,14 @@ impl LockedFile {
         self.replace_part(&self.named, bytes)
     }
 
+    /// Removes the file.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be removed.
+    pub(crate) fn remove(&self) -> Result<(), ConfigError> {
+        std::fs::remove_file(&self.real).map_err(|error| ConfigError::writing(&self.named, &error))
+    }
+
     /// Replaces another file that changes only while this one is locked.
     ///
     /// # Errors

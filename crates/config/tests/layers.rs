@@ -1176,9 +1176,9 @@ fn the_catalog_is_added_to_and_changed() {
     assert_eq!(
         desk.said(),
         [
-            "/home/config.yaml:2:15: provider `mine` has no `base_url`",
+            "/home/config.yaml:2:15: provider `mine` has no `base_url`: set it first",
             "/home/config.yaml:4:17: model `a`: unknown provider `antropic`; did you mean `anthropic`?",
-            "/home/config.yaml:5:23: model `b` is not in the catalog and names no `provider`",
+            "/home/config.yaml:5:23: model `b` is not in the catalog and names no `provider`: set it first",
         ]
     );
 }

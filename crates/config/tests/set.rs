@@ -2,7 +2,7 @@
 //! refused.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
-use agentx_config::{ConfigError, ConfigPaths, LoadRequest, replace, set, unset};
+use agentx_config::{ConfigError, ConfigPaths, FolderTrust, LoadRequest, replace, set, trust_folder, unset};
 
 /// A home with a file, and what comes of setting keys in it.
 struct Home(tempfile::TempDir);
@@ -222,7 +222,23 @@ fn what_would_be_a_mistake_is_refused_and_nothing_changes() {
     for (key, value, says) in [
         ("modle", "x", "did you mean `model`"),
         ("model.name", "x", "there is no key"),
-        ("limits", "x", "there is no key"),
+        (
+            "limits",
+            "x",
+            "is a section, whose keys are set one by one, such as `limits.",
+        ),
+        ("models.m1.prices", "{}", "such as `models.m1.prices.input`"),
+        ("models", "x", "such as `models.NAME.provider`"),
+        (
+            "providers.local.api",
+            "openai-chat",
+            "has no `base_url`: set it first",
+        ),
+        (
+            "models.mine.context_window",
+            "8192",
+            "names no `provider`: set it first",
+        ),
         ("limits.timeout", "10", "did you mean `10s`"),
         ("limits.max_cost", "a lot", "US dollars"),
         ("approval", "aut", "did you mean `auto`"),
@@ -462,4 +478,38 @@ fn a_former_name_below_a_chosen_name_is_read_and_changed() {
     let home = Home::new("models:\n  mine:\n    provider: ollama\n    length_field: max_tokens\n");
     let changed = home.set("models.mine.max_tokens_field", "max_completion_tokens");
     assert!(changed.unwrap().contains("length_field: max_completion_tokens"));
+}
+
+#[test]
+fn a_change_by_the_person_keeps_their_trust_in_the_folder() {
+    let home = Home::new("");
+    let loaded = home.load();
+    let (trust_dir, root) = (&loaded.trust_dir, &loaded.places.workspace_root);
+    let file = &loaded.places.workspace_file;
+    let set_model = |name: &str| {
+        let done = set(home.request(&|_| None), file, "model", name).unwrap();
+        done.loaded.settings.model.map(|model| model.value)
+    };
+    assert_eq!(
+        set_model("anthropic/made-up-0"),
+        None,
+        "the folder is not trusted"
+    );
+    std::fs::remove_file(file).unwrap();
+    trust_folder(trust_dir, root, FolderTrust::Trusted, &[]).unwrap();
+    for name in ["anthropic/made-up-1", "anthropic/made-up-2"] {
+        assert_eq!(set_model(name).as_deref(), Some(name));
+        assert_eq!(
+            home.load().settings.model.map(|model| model.value).as_deref(),
+            Some(name)
+        );
+    }
+    unset(home.request(&|_| None), file, "model").unwrap();
+    assert!(!file.exists(), "nothing is left to ask about");
+    std::fs::write(file, "model: anthropic/of-another\n").unwrap();
+    assert_eq!(
+        set_model("anthropic/made-up-3"),
+        None,
+        "somebody else has changed it before"
+    );
 }

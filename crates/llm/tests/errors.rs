@@ -1365,6 +1365,16 @@ fn tools_that_only_responses_takes_are_not_asked_for_in_other_forms() {
 }
 
 #[test]
+fn a_refused_login_without_a_key_says_so() {
+    let said = |status, has_key| error(status, "{}").refine_missing_key(has_key).message;
+    for status in [401, 403] {
+        assert!(said(status, false).ends_with("(no API key was sent)"), "{status}");
+        assert!(!said(status, true).contains("no API key was sent"), "{status}");
+    }
+    assert!(!said(400, false).contains("no API key was sent"));
+}
+
+#[test]
 fn a_server_without_responses_is_named_with_the_path() {
     let said = |api, status, body: &str| error(status, body).refine_missing_path(api).message;
     let path = "(it was asked at /responses)";

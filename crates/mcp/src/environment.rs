@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use agentx_bus::{Reactor, ReactorFailure, ReactorTask};
 use agentx_config::McpServerSettings;
@@ -90,6 +91,12 @@ impl McpEnvironment {
     /// Returns the cached description of the server.
     pub fn known(&self) -> KnownServer {
         self.host.known()
+    }
+
+    /// Returns when any process last used the server: started it with or without success, or called a tool;
+    /// `None` if none ever did. The state of a server that does not run is as old as this.
+    pub fn last_used(&self) -> Option<SystemTime> {
+        self.host.last_used()
     }
 
     /// Returns the state of the server.

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard, OnceLock, PoisonError};
+use std::time::SystemTime;
 
 use agentx_config::{McpServerSettings, Secret};
 use agentx_runtime::{Effector, SystemBus, ToolContext, ToolOutcome, TransportReports};
@@ -94,6 +95,11 @@ impl ServerHost {
     /// Reports changes of the cached description.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
+    }
+
+    /// Returns when any process last used the server.
+    pub(crate) fn last_used(&self) -> Option<SystemTime> {
+        self.surroundings.known.last_used(&self.server)
     }
 
     /// Returns the state of the server.

@@ -196,6 +196,9 @@ fn ui_error(error: &ErrorRaised) -> UiError {
     if let (Value::Object(details), Some(wait)) = (&mut details, error.retry_in_ms) {
         details.insert("retry_in_ms".to_owned(), json!(wait));
     }
+    if let (Value::Object(details), Some(status)) = (&mut details, error.status) {
+        details.insert("status".to_owned(), json!(status));
+    }
     UiError {
         message: error.message.clone(),
         details: Some(details),

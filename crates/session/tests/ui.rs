@@ -180,17 +180,18 @@ fn a_call_is_asked_about_runs_and_ends() {
 
 #[test]
 fn what_goes_wrong_is_told_with_its_code() {
-    let error = |retry_in_ms| ErrorRaised {
+    let error = |retry_in_ms, status| ErrorRaised {
         code: "overloaded".into(),
         message: "Overloaded".into(),
         recoverable: true,
         retry_in_ms,
         gives_up_in_ms: None,
+        status,
     };
     shows(
-        vec![error(Some(500)).into(), error(None).into()],
+        vec![error(Some(500), Some(529)).into(), error(None, None).into()],
         json!([
-            ["error", {"message": "Overloaded", "details": {"code": "overloaded", "recoverable": true, "retry_in_ms": 500}}],
+            ["error", {"message": "Overloaded", "details": {"code": "overloaded", "recoverable": true, "retry_in_ms": 500, "status": 529}}],
             ["error", {"message": "Overloaded", "details": {"code": "overloaded", "recoverable": true}}],
         ]),
     );

@@ -1,4 +1,4 @@
-//! A failed attempt to call a model, and the limits that its error reports.
+//! A failed attempt to call a model, the limits that its error reports, and errors as clients read them.
 
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +47,24 @@ payloads! {
         /// request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         refused_place: Option<Box<MessagePlace>>,
+    }
+    /// Something went wrong.
+    ErrorRaised {
+        /// The code for programs; it is stable.
+        code: String,
+        /// The message for people.
+        message: String,
+        /// Whether the session can continue.
+        recoverable: bool,
+        /// Milliseconds until the next automatic attempt; `None` if there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_in_ms: Option<u64>,
+        /// Milliseconds after which it gives up, if time bounds the attempts.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gives_up_in_ms: Option<u64>,
+        /// The HTTP status, if a model server answered with one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<u16>,
     }
 }
 

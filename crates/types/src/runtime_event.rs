@@ -7,9 +7,9 @@ use serde_json::Value;
 use crate::vocabulary::{payloads, present, vocabulary};
 use crate::{
     AgentStateId, ApprovalRequested, ApprovalSettled, AssistantMessageAdded, Chunk, Closed, CommandFinished,
-    ContentPart, ContextChanged, Eof, InputMode, LeftRunning, LoopDetected, MessageId, OutputChannel,
-    OwnerId, Prices, RunFinished, RunStarted, RunStatusChanged, SessionId, StopReason, ToolCallId,
-    ToolCallMessageAdded, ToolResultMessageAdded, ToolStatus, TurnRequest, TurnResponse, Usage,
+    ContentPart, ContextChanged, Eof, ErrorRaised, InputMode, LeftRunning, LoopDetected, MessageId,
+    OutputChannel, OwnerId, Prices, RunFinished, RunStarted, RunStatusChanged, SessionId, StopReason,
+    ToolCallId, ToolCallMessageAdded, ToolResultMessageAdded, ToolStatus, TurnRequest, TurnResponse, Usage,
     UserMessageAdded,
 };
 
@@ -382,19 +382,4 @@ payloads! {
     }
     /// A sign of life.
     Heartbeat {}
-    /// Something went wrong.
-    ErrorRaised {
-        /// The code for programs; it is stable.
-        code: String,
-        /// The message for people.
-        message: String,
-        /// Whether the session can continue.
-        recoverable: bool,
-        /// Milliseconds until the next automatic attempt; `None` if there is none.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        retry_in_ms: Option<u64>,
-        /// Milliseconds after which it gives up, if time bounds the attempts.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        gives_up_in_ms: Option<u64>,
-    }
 }

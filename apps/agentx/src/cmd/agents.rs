@@ -7,9 +7,9 @@ use agentx::agent_files::{DefinitionMistake, Library, Scaffold, scaffold};
 use agentx::assembly::{file_tools, user_folder, whole_library, workspace_folder};
 use agentx::config::{Settings, refuse_links};
 use agentx::luau_tools;
-use agentx::runtime::{AgentOrigin, NamedAgent, RuntimeError};
-use agentx::types::{AgentConfig, AgentKind};
+use agentx::runtime::{NamedAgent, RuntimeError};
 
+use crate::agent_list::{find_agent, list_agents, show_agent};
 use crate::args::{AgentKindArg, AgentsCommand, Global, NewAgentArgs};
 use crate::cmd::{only_here, with_runtime};
 use crate::compose::CommandTarget;
@@ -18,10 +18,8 @@ use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::models::foreign_models::replaced_models;
 use crate::parameter_names::names_refused;
-use crate::render::clean::{lines_shown, visible};
-use crate::render::table::table;
+use crate::render::clean::visible;
 use crate::render::units::counted;
-use crate::session_opening::{self, CommandLineOverrides};
 use crate::start::{self, SettingsRead::All};
 use crate::untrusted_files::{agent_names, not_trusted, unless_untrusted};
 use crate::unwritten::unwritten;
@@ -44,25 +42,13 @@ pub(crate) fn run(command: AgentsCommand, global: &Global, console: &mut Console
             AgentsCommand::List => list(place, settings, json, console).await,
             AgentsCommand::Check => check(place, &loaded.settings, json, console).await,
             AgentsCommand::Show { name } => {
-                let wanted = CommandLineOverrides {
-                    agent: Some(name),
-                    ..CommandLineOverrides::default()
-                };
-                let agent = session_opening::new_agent(place, settings, &wanted).await;
+                let agent = find_agent(place, settings, &name).await;
                 let agent = agent.map_err(|error| unless_untrusted(error, place.library(), settings))?;
-                show(&agent.config, json, console)
+                show_agent(&agent, json, console)
             }
             AgentsCommand::New(_) => Ok(Exit::Ok),
         }
     })
-}
-
-fn word_of(kind: AgentKind) -> &'static str {
-    match kind {
-        AgentKind::React => "react",
-        AgentKind::Match => "match",
-        AgentKind::Unknown => "unknown",
-    }
 }
 
 async fn list(
@@ -79,27 +65,14 @@ async fn list(
     warn_of_mistakes(place.mistakes(), console);
     let not_trusted = not_trusted(place.library(), settings, agent_names);
     console.say(&not_trusted);
-    if agents.is_empty() && !not_trusted.is_empty() {
-        return Ok(Exit::Ok);
-    }
-    if agents.is_empty() {
+    if agents.is_empty() && not_trusted.is_empty() {
         console.say(match place.library() {
             Some(_) if !place.mistakes().is_empty() => "no agent file is valid\n",
             Some(_) => "no agent files here; `agentx agents new NAME` creates one\n",
             None => "the server has no agent files\n",
         });
-        return Ok(Exit::Ok);
     }
-    let mut rows = vec![["AGENT", "TYPE", "FILE OF", "DOES"].map(str::to_owned).to_vec()];
-    for agent in agents {
-        let kind = word_of(agent.kind);
-        let whose = match agent.origin {
-            AgentOrigin::Workspace => "workspace",
-            AgentOrigin::User => "user",
-        };
-        rows.push(vec![agent.name, kind.into(), whose.into(), agent.description]);
-    }
-    console.out(&table(&rows, console.out_width()))?;
+    list_agents(place, settings, agents, console).await?;
     Ok(Exit::Ok)
 }
 
@@ -208,46 +181,6 @@ async fn notes(place: &CommandTarget, library: &Library, console: &mut Console) 
             console.say(&format!("note: {file} cannot be used on this machine: {what}\n"));
         }
     }
-}
-
-fn show(config: &AgentConfig, json: bool, console: &mut Console) -> Result<Exit, ChatError> {
-    if json {
-        console.out_pretty(config)?;
-        return Ok(Exit::Ok);
-    }
-    let names = |names: Vec<&str>| {
-        if names.is_empty() {
-            "none".to_owned()
-        } else {
-            names.join(", ")
-        }
-    };
-    let kind = word_of(config.kind);
-    let mut text = format!("{}  ({kind} on {})\n", config.name, config.model.id);
-    text.push_str(&format!(
-        "tools: {}\n",
-        names(config.tools.iter().map(|tool| tool.name.as_str()).collect())
-    ));
-    let routed = config.routing.iter().flat_map(|routing| {
-        let routes = routing.routes.iter().map(|route| route.agent.name.as_str());
-        routes.chain(routing.default.iter().map(|agent| agent.name.as_str()))
-    });
-    let agents = config.agents.iter().map(|agent| agent.name.as_str());
-    text.push_str(&format!("agents: {}\n", names(agents.chain(routed).collect())));
-    let to = console.out_style().sign("→", "to");
-    for routing in config.routing.iter() {
-        for route in &routing.routes {
-            text.push_str(&format!("{} {to} {}\n", route.rules.join(", "), route.agent.name));
-        }
-        if let Some(default) = &routing.default {
-            text.push_str(&format!("anything else {to} {}\n", default.name));
-        }
-    }
-    if !config.system_prompt.is_empty() {
-        text.push_str(&format!("\n{}\n", config.system_prompt));
-    }
-    console.out(&lines_shown(&text))?;
-    Ok(Exit::Ok)
 }
 
 fn new(settings: &Settings, args: &NewAgentArgs, console: &mut Console) -> Result<Exit, ChatError> {

@@ -14,6 +14,7 @@ use crate::exit::Exit;
 use crate::folder::{self, FolderDecision};
 use crate::logging;
 use crate::mcp_changes;
+use crate::models::model_question::ask_for_model;
 use crate::other_directory::place_of;
 use crate::picker::{self, PickerOutcome, PickerScope};
 use crate::server_patience::ServerPatience;
@@ -54,6 +55,10 @@ pub(crate) fn run(
             }
             target => target,
         };
+        let names_none = target == Target::New && agent.agent.is_none();
+        if names_none && !ask_for_model(&mut loaded.settings, console).await? {
+            return Ok(Err(Exit::Ok));
+        }
         let place = place_of(
             global,
             agent,

@@ -559,7 +559,10 @@ fn a_tool_of_a_server_is_run_like_any_other() {
     assert_eq!(ran.code, Some(0), "{ran}");
     assert!(ran.stdout.contains("echo"), "what the server answers: {ran}");
     let doctor = sandbox.run(&["doctor", "--offline"]);
-    assert!(doctor.stdout.contains("made-up known"), "{doctor}");
+    assert!(
+        doctor.stdout.contains("made-up worked when last used, just now"),
+        "{doctor}"
+    );
 }
 
 #[test]
@@ -583,7 +586,7 @@ fn a_server_that_does_not_start_is_not_added_and_one_that_is_there_names_what_to
     );
     let doctor = sandbox.run(&["doctor", "--offline"]);
     assert!(
-        doctor.stdout.contains("bad configured") && doctor.stdout.contains("agentx mcp try bad"),
+        doctor.stdout.contains("bad was never started") && doctor.stdout.contains("agentx mcp try bad"),
         "{doctor}"
     );
 }
@@ -598,7 +601,10 @@ fn tools_of_an_added_server_are_known_in_the_data_directory_of_the_command_line(
     let added = sandbox.run(&[&["--data", &data][..], &add].concat());
     assert_eq!(added.code, Some(0), "{added}");
     let there = sandbox.run(&["--data", &data, "doctor", "--offline"]);
-    assert!(there.stdout.contains("made-up known"), "{there}");
+    assert!(there.stdout.contains("made-up worked when last used"), "{there}");
     let elsewhere = sandbox.run(&["doctor", "--offline"]);
-    assert!(elsewhere.stdout.contains("made-up configured"), "{elsewhere}");
+    assert!(
+        elsewhere.stdout.contains("made-up was never started"),
+        "{elsewhere}"
+    );
 }

@@ -311,3 +311,39 @@ async fn models_that_want_their_reasoning_back_go_on_behind_a_server_of_ones_own
         assert_eq!(server.refused().len(), refusals, "{id}");
     }
 }
+
+#[test]
+fn a_chat_with_a_server_of_several_models_asks_which_one_is_meant() {
+    let several = with_list(&["one", "two"]);
+    let mut chat = Pty::start(&several, &[], 100, 30);
+    chat.wait_for("Which model? [number or name, q to leave]");
+    chat.keys("7\r");
+    chat.wait_for("`7` is not one of the models.");
+    chat.keys("2\r");
+    chat.wait_for("`agentx config set model openai/two`");
+    chat.wait_for_last("›");
+    assert!(chat.lines().join("\n").contains("· two ·"));
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+    let mut left = Pty::start(&several, &[], 100, 30);
+    left.wait_for("Which model?");
+    left.keys("q\r");
+    assert_eq!(left.end(), Some(0));
+}
+
+/// The shape of the list is llama.cpp's, the figures are made up.
+#[test]
+fn the_window_that_a_server_reports_is_compared_with_the_assumed_one() {
+    let list = serde_json::json!({ "data": [{ "id": "small", "meta": { "n_ctx": 8192 } }] });
+    let address = answering("200 OK", list.to_string());
+    let sandbox = Sandbox::new()
+        .env("OPENAI_BASE_URL", &format!("{address}/v1"))
+        .env("OPENAI_API_KEY", "sk-made-up");
+    let doctor = sandbox.run(&["doctor"]);
+    assert!(
+        doctor
+            .stdout
+            .contains("the server runs small with 8192 tokens, but 128000 are assumed"),
+        "{doctor}"
+    );
+}

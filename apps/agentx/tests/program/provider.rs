@@ -471,14 +471,14 @@ fn messages_that_were_not_answered_go_along_with_a_word() {
     chat.wait_for_last("›");
     assert!(!chat.lines().join("\n").contains("unanswered"));
     chat.keys("second\r");
-    chat.wait_for("· the model also reads 1 earlier message that has no answer yet");
+    chat.wait_for("· the model also reads 1 earlier message that has no answer yet (/rewind drops it)");
     chat.wait_for_last("›");
     chat.keys("\u{4}");
     assert_eq!(chat.end(), Some(0));
     let mut chat = Pty::start(&sandbox, &["resume", "--last"], 100, 40);
     chat.wait_for_last("›");
     chat.keys("third\r");
-    chat.wait_for("· the model also reads 2 earlier messages that have no answer yet");
+    chat.wait_for("· the model also reads 2 earlier messages that have no answer yet (/rewind drops them)");
     chat.wait_for_last("›");
     chat.keys("\u{4}");
     assert_eq!(chat.end(), Some(0));

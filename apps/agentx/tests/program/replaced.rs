@@ -179,3 +179,19 @@ fn a_trusted_folders_agent_takes_no_name_of_ones_own() {
         "{checked}"
     );
 }
+
+#[test]
+fn agents_without_a_file_are_listed_and_shown() {
+    let sandbox = Sandbox::new();
+    let listed = sandbox.run(&["agents"]);
+    for name in ["general", "explore"] {
+        let row = listed.stdout.lines().find(|line| line.starts_with(name));
+        assert!(row.is_some_and(|row| row.contains("(built in)")), "{listed}");
+    }
+    let shown = sandbox.run(&["agents", "show", "explore"]);
+    assert_eq!(shown.code, Some(0), "{shown}");
+    assert!(shown.stdout.starts_with("explore  (react on "), "{shown}");
+    assert!(shown.stdout.contains("change nothing"), "{shown}");
+    let other = sandbox.run(&["agents", "show", "explorer"]);
+    assert_eq!(other.code, Some(2), "{other}");
+}

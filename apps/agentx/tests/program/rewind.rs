@@ -297,6 +297,14 @@ fn in_a_chat_files_go_back_after_it_was_shown_what_that_undoes() {
     chat.wait_for_last("›");
     sandbox.write("ws/new.txt", "by somebody else\n");
     chat.keys("/rewind\r");
+    for (slip, told) in [
+        ("99", "there is no input 99"),
+        ("k", "`k` is not one of the answers"),
+    ] {
+        chat.wait_for_last("before which message? number · Enter cancels ›");
+        chat.keys(&format!("{slip}\r"));
+        chat.wait_for(told);
+    }
     chat.wait_for_last("before which message? number · Enter cancels ›");
     chat.keys("1\r");
     chat.wait_for("changed since, not by this agent");

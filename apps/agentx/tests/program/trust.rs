@@ -280,8 +280,12 @@ fn a_folder_that_is_only_to_be_read_says_so_and_names_instructions_that_change()
     let sandbox = Sandbox::new().of_a_stranger();
     sandbox.write("ws/AGENTS.md", "Be kind.\n");
     assert_eq!(sandbox.run(&["config", "trust", "--read-only"]).code, Some(0));
-    let chat = sandbox.run_with_input(&["chat"], "/status\n");
+    let chat = sandbox.run_with_input(&["chat"], "/status\n/init\n");
     assert!(chat.stdout.contains("this folder is read-only"), "{chat}");
+    assert!(
+        chat.stdout.contains("so no AGENTS.md can be written") && !chat.stdout.contains("under 60 lines"),
+        "{chat}"
+    );
     assert!(chat.stdout.contains("folder     read-only"), "{chat}");
     assert!(!chat.stderr.contains("followed"), "{chat}");
     sandbox.write("ws/AGENTS.md", "Be unkind.\n");

@@ -15,6 +15,7 @@ use crate::demo::is_demo;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::mcp;
+use crate::mcp::last_use::state_when_last_used;
 use crate::models::default_model;
 use crate::render::approval_mode_word::mode_sentence;
 use crate::render::clean::visible;
@@ -224,11 +225,7 @@ pub(super) fn mcp_servers(settings: &Settings) -> DoctorCheck {
     for environment in servers.iter() {
         let server = &environment.server().name;
         let state = McpServerState::of(&environment.known());
-        let why = match &state {
-            McpServerState::Failed(why) => format!(": {why}"),
-            _ => String::new(),
-        };
-        told.push(format!("{server} {}{why}", state.word()));
+        told.push(format!("{server} {}", state_when_last_used(environment)));
         let left_out = environment.server().values_left_out();
         if !left_out.is_empty() {
             told.push(visible(&format!("{server}: {}", left_out.join("; "))));

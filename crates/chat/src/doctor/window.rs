@@ -1,16 +1,18 @@
-//! Finds the part of a conversation that a local Ollama really reads. Ollama silently cuts a longer one, and
-//! its default window is small (4,096 tokens with less than 24 GiB of video memory:
-//! <https://docs.ollama.com/context-length>, read 2026-11-22).
+//! Finds the part of a conversation that the user's own server really reads. Ollama silently cuts a longer
+//! one, and its default window is small (4,096 tokens with less than 24 GiB of video memory:
+//! <https://docs.ollama.com/context-length>, read 2026-11-22). llama.cpp and vLLM refuse a longer one.
 
 use std::time::Duration;
 
 use agentx::config::{ProviderSettings, Settings};
+use agentx::node::model::served_window;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::{DoctorCheck, reach};
+use crate::models::default_model::own_servers;
 
 /// Maximum time to wait for an answer here.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -19,15 +21,21 @@ const MOST: u64 = 1 << 20;
 /// The window that Ollama assumes on most machines, in tokens.
 const DEFAULT: u64 = 4_096;
 
-/// Compares the window that Ollama reports for the chosen model with the configured one; `None` for every
-/// other provider.
+/// Compares the window that the user's own server reports for the chosen model with the configured one;
+/// `None` if it reports none, and for vendors.
 pub(super) async fn check(settings: &Settings, provider: &ProviderSettings) -> Option<DoctorCheck> {
-    if provider.name != "ollama" || !provider.base_url.starts_with("http://") {
-        return None;
-    }
     let spec = settings
         .choose_model(&settings.model_or_default().value, &[])
         .ok()?;
+    if provider.name != "ollama" || !provider.base_url.starts_with("http://") {
+        let is_own = own_servers(settings).any(|own| own.name == provider.name);
+        if !is_own || spec.provider != provider.name {
+            return None;
+        }
+        let window = served_window(settings, &spec.provider, &spec.id).await?;
+        let name = spec.name.as_deref().unwrap_or(&spec.id);
+        return Some(compare_own(name, &spec.id, window, spec.context_window));
+    }
     let host = reach::host_of(&provider.base_url)?;
     let running = ask(&host, "GET /api/ps", None).await?;
     if let Some(window) = loaded_window(&running, &spec.id) {
@@ -50,6 +58,21 @@ fn compare(model: &str, window: u64, assumed: u64, does: &str) -> DoctorCheck {
         ),
         format!(
             "start it with OLLAMA_CONTEXT_LENGTH={assumed} ollama serve, or set context_window: {window} for {model} in the configuration"
+        ),
+    )
+}
+
+/// Compares the window of a server that refuses longer conversations.
+fn compare_own(name: &str, id: &str, window: u64, assumed: u64) -> DoctorCheck {
+    let part = "window";
+    if window >= assumed {
+        return DoctorCheck::ok(part, format!("the server runs {id} with {window} tokens"));
+    }
+    DoctorCheck::warn(
+        part,
+        format!("the server runs {id} with {window} tokens, but {assumed} are assumed"),
+        format!(
+            "`agentx config set models.{name}.context_window {window}` for a model of the configuration; otherwise describe it there with its id and its provider"
         ),
     )
 }
@@ -125,6 +148,20 @@ mod tests {
             compare("qwen3", 65_536, 32_768, "runs").level,
             super::super::Level::Ok
         );
+    }
+
+    #[test]
+    fn a_server_that_is_not_ollama_is_compared_too() {
+        let warned = compare_own("m1", "made-up", 8_192, 128_000);
+        assert_eq!(warned.level, super::super::Level::Warn);
+        assert!(warned.found.contains("made-up with 8192 tokens, but 128000"));
+        assert!(
+            warned
+                .advice
+                .is_some_and(|advice| advice.contains("models.m1.context_window 8192"))
+        );
+        let right = compare_own("m1", "made-up", 128_000, 128_000);
+        assert_eq!(right.level, super::super::Level::Ok);
     }
 
     #[tokio::test]

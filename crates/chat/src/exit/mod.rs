@@ -2,6 +2,7 @@
 
 pub(crate) mod config_error;
 pub(crate) mod exit_words;
+pub(crate) mod http_status;
 pub(crate) mod in_use;
 pub(crate) mod keyring_error;
 pub mod run_failure;

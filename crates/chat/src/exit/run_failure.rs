@@ -109,6 +109,7 @@ fn of_server(exit: Exit, code: &str, message: &str) -> Option<&'static str> {
         "billing" if affords_less(message) => Some(SHORTER_ANSWERS),
         "bad_request" if wants_responses(message) => Some(TAKE_RESPONSES),
         "not_found" if message.contains("asked at /responses") => Some(TAKE_CHAT),
+        "unauthorized" | "forbidden" if has_no_key(message) => Some(SET_KEY),
         "context_window" | "too_large" if message.ends_with(INPUT_TOO_LARGE) => Some(SHORTER_MESSAGE),
         _ => remedy(exit, code),
     }
@@ -133,6 +134,11 @@ fn affords_less(message: &str) -> bool {
 /// supported for gpt-6.2-sol in /v1/chat/completions. Please use /v1/responses instead."
 fn wants_responses(message: &str) -> bool {
     message.contains("/v1/chat/completions") && message.contains("use /v1/responses")
+}
+
+/// Returns whether a server refused a request or a list of its models that was asked for without a key.
+fn has_no_key(message: &str) -> bool {
+    message.contains("(no API key was sent)") || message.contains(" wants a key (HTTP ")
 }
 
 /// The hint if a model takes tools only at the Responses API.
@@ -170,7 +176,7 @@ pub(crate) fn hint_in_chat(exit: Exit, code: &str, message: &str) -> Option<Stri
             format!("nothing is lost; use `/retry` in {}", wanted_wait(message)?)
         }
         exit => match of_server(exit, code, message)? {
-            KEY => format!("{KEY}; then leave and continue with `agentx resume --last`: a running chat keeps the key it started with"),
+            key @ (KEY | SET_KEY) => format!("{key}; then leave and continue with `agentx resume --last`: a running chat keeps the key it started with"),
             KEPT => "Nothing is lost. Use `/retry` once the cause is fixed.".into(),
             REFUSED => "Nothing is lost. Use `/retry` once the cause is fixed, or go back with `/rewind` to before what the provider refuses.".into(),
             MODEL => format!("`/model NAME` switches models (`/model` lists them); {MODEL}"),
@@ -203,6 +209,9 @@ const GO_ON: &str =
 const OUT_OF_LOOP: &str = "or choose another model; `stuck.stop_after` and `stuck.stop_after_errors` in the configuration allow more equal calls";
 /// The hint if a key is missing or refused.
 const KEY: &str = "check the API key (`agentx config show` prints its variable)";
+/// The hint if a server wants a key and none is set.
+const SET_KEY: &str = "this server wants an API key, and none is set: set `providers.NAME.api_key` in the \
+                       configuration, and `auth` if it is `none` there (`agentx config show` lists them)";
 /// The hint if the server does not know the model or the address.
 const MODEL: &str = "check the model (`agentx models`) and the address (`agentx config show`)";
 /// The hint if a server answers that does not speak the API of a model.
@@ -258,6 +267,24 @@ fn remedy(exit: Exit, code: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_that_got_no_key_wants_one() {
+        for (said, wanted) in [
+            ("no (no API key was sent)", SET_KEY),
+            ("the server at http://h wants a key (HTTP 401)", SET_KEY),
+            ("invalid key", KEY),
+        ] {
+            for hint in [
+                hint_after_run(Exit::Credentials, "unauthorized", said),
+                hint_without_answer(Exit::Credentials, "unauthorized", said),
+                hint_in_chat(Exit::Credentials, "unauthorized", said),
+            ] {
+                let hint = hint.unwrap_or_default();
+                assert!(hint.starts_with(wanted), "{said}: {hint}");
+            }
+        }
+    }
 
     /// The words are Gemini's: <https://github.com/flutter/genui/issues/428>.
     #[test]

@@ -55,6 +55,17 @@ pub(crate) fn runtime_exit(error: &RuntimeError) -> Exit {
 const WENT_BACK: &str = "start again to see the current state of the server; a copy made with `agentx mirror \
      --keep` is unchanged: use --data to keep the current state in another directory";
 
+/// Returns the hint for a model that is neither listed nor near a listed one. A provider that is known takes
+/// any id, so a name with a provider lacks that.
+pub(crate) fn unlisted_model(name: &str) -> String {
+    match name.split_once('/') {
+        Some((provider, _)) => format!(
+            "there is no provider `{provider}`; `providers.{provider}.base_url` in the configuration adds one, and `agentx models` lists the models there are"
+        ),
+        None => "`agentx models` lists them all; `PROVIDER/ID` selects a model that is not listed".into(),
+    }
+}
+
 /// Returns the hint for the error.
 pub(crate) fn runtime_hint(error: &RuntimeError) -> Option<String> {
     let hint = match error {
@@ -177,5 +188,20 @@ pub fn operator_only_error(error: RuntimeError) -> RuntimeError {
             detail,
         },
         error => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_of_an_unknown_provider_names_the_provider() {
+        let hint = unlisted_model("nosuch/x");
+        assert!(
+            hint.contains("there is no provider `nosuch`") && !hint.contains("PROVIDER/ID"),
+            "{hint}"
+        );
+        assert!(unlisted_model("x").contains("`PROVIDER/ID`"));
     }
 }

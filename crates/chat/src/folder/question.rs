@@ -1,8 +1,6 @@
 //! The question at the first start in a folder, and after an accepted file has changed. It is asked before
 //! anything of the folder is loaded, line by line, so that every terminal can do it.
 
-use std::io::BufRead as _;
-
 use agentx::assembly::{FileRole, FolderContents, folder_contents};
 use agentx::config::{FolderTrust, Loaded, check_folder_decisions, trust_folder};
 
@@ -14,7 +12,7 @@ use crate::exit::exit_words::leaves;
 use crate::render::clean::visible;
 use crate::render::wrapped_text::wrap_lines;
 use crate::terminal::console::Console;
-use crate::terminal::typed_answer::{PersonAnswer, read_answer};
+use crate::terminal::question_line::answer;
 
 /// Number of rows of a small terminal, which the text of instructions does not exceed.
 const SMALL_TERMINAL: usize = 24;
@@ -55,21 +53,22 @@ fn has_changed(brings: &FolderContents) -> bool {
         .any(|file| file.role != FileRole::Instructions)
 }
 
-/// Returns the meaning of each answer for this folder: to trust it, to read it only, to ignore it.
-fn meanings(loaded: &Loaded, brings: &FolderContents) -> [&'static str; 3] {
-    let trusts = if !loaded.ignored.is_empty() {
+/// Returns the meaning of each answer: to trust the folder, to read it only, to ignore it. Commands that only
+/// read run without a question in a trusted folder alone.
+fn meanings(has_settings: bool, is_empty: bool) -> [&'static str; 3] {
+    let trusts = if has_settings {
         "load all of this; its settings decide what AgentX asks about"
-    } else if brings.is_empty() {
+    } else if is_empty {
         "AgentX asks before changes and commands"
     } else {
         "load its files; AgentX still asks before changes and commands"
     };
-    let ignores = if brings.is_empty() {
-        "like 1, but never load files added later"
+    let ignores = if is_empty {
+        "ask before every command too; never load files added later"
     } else {
         "load nothing; ask before changes and commands"
     };
-    let reads = if brings.is_empty() {
+    let reads = if is_empty {
         "the agent cannot change files or run commands"
     } else {
         "load its instructions; no changes, no commands"
@@ -79,7 +78,7 @@ fn meanings(loaded: &Loaded, brings: &FolderContents) -> [&'static str; 3] {
 
 /// Returns the rows above the question, and whether all effects of the folder are in them.
 fn screen(loaded: &Loaded, brings: &FolderContents, question: &str, width: usize) -> ShortRows {
-    let [trusts, reads, ignores] = meanings(loaded, brings);
+    let [trusts, reads, ignores] = meanings(!loaded.ignored.is_empty(), brings.is_empty());
     let heading = format!("This folder is new to AgentX:\n{}\n", folder_summary(loaded));
     let answers = format!(
         "\n1  trust it    {trusts}\n\
@@ -219,43 +218,20 @@ fn wants_to_leave(word: &str) -> bool {
     word == "q" || leaves(word)
 }
 
-/// Reads one line from the person; `q` at the end of input. Pasted text does not count as an
-/// answer, because a person may paste before they see the question: it becomes the first line of the chat.
-fn answer(question: &str, console: &mut Console) -> Result<String, ChatError> {
-    loop {
-        let rows = console.wrapped(question);
-        let question = format!("{} ", rows.trim_end());
-        console.flush()?;
-        let read = if console.terminal.capable {
-            read_answer(&question)
-        } else {
-            console.out(&question)?;
-            console.flush()?;
-            read_plain_line()
-        };
-        match read.map_err(unread)? {
-            PersonAnswer::Typed(line) => return Ok(line.trim().to_owned()),
-            PersonAnswer::End => return Ok("q".to_owned()),
-            PersonAnswer::Pasted(text) => {
-                console.keep_paste(&text);
-                console.out("A paste answers nothing here: the chat has it in its line.\n")?;
-            }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_answer_is_said_to_be_like_another_that_asks_less() {
+        for (has_settings, is_empty) in [(false, false), (false, true), (true, false)] {
+            let [_, _, ignores] = meanings(has_settings, is_empty);
+            assert!(ignores.contains("ask before"), "{ignores}");
         }
-    }
-}
-
-/// Reads one line of a terminal that cannot tell a paste from keys.
-fn read_plain_line() -> std::io::Result<PersonAnswer> {
-    let mut line = String::new();
-    Ok(match std::io::stdin().lock().read_line(&mut line)? {
-        0 => PersonAnswer::End,
-        // A key such as Esc leaves a character that is seen as `^[`.
-        _ => PersonAnswer::Typed(line.replace(char::is_control, "")),
-    })
-}
-
-fn unread(error: std::io::Error) -> ChatError {
-    ChatError::Input {
-        what: error.to_string(),
+        let [_, _, ignores] = meanings(false, true);
+        assert!(
+            ignores.contains("every command") && ignores.len() <= 65,
+            "{ignores}"
+        );
     }
 }

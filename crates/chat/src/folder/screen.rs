@@ -84,11 +84,8 @@ pub fn changes(loaded: &Loaded, brings: &FolderContents, style: AnsiStyle) -> St
             text.push_str(&format!("  {line}\n"));
         }
         if file.role == FileRole::Settings {
-            text.push_str(if loaded.workspace_mistakes.is_empty() {
-                "  which sets:\n"
-            } else {
-                "  it has an error; once the folder is trusted, AgentX does not start until it is fixed:\n"
-            });
+            let (mistakes, settings) = (&loaded.workspace_mistakes, &loaded.workspace_settings);
+            text.push_str(settings_heading(mistakes.is_empty(), settings.is_empty()));
             let broken = loaded
                 .workspace_mistakes
                 .iter()
@@ -111,6 +108,17 @@ pub fn changes(loaded: &Loaded, brings: &FolderContents, style: AnsiStyle) -> St
         role => has(role),
     };
     text + &FolderRows::of(loaded, &with_changed_tools(brings), usize::MAX).effects(is_of_it)
+}
+
+/// Returns the line above what a settings file of the folder sets, or above its mistakes.
+fn settings_heading(is_right: bool, is_empty: bool) -> &'static str {
+    match (is_right, is_empty) {
+        (true, true) => "  which sets nothing\n",
+        (true, false) => "  which sets:\n",
+        (false, _) => {
+            "  it has an error; once the folder is trusted, AgentX does not start until it is fixed:\n"
+        }
+    }
 }
 
 /// The contents with those tools alone whose files are not accepted; all where another file is not, which may
@@ -142,4 +150,16 @@ fn difference(loaded: &Loaded, file: &Path, bytes: &[u8], style: AnsiStyle) -> V
         ..DiffForm::WHOLE
     };
     changed_lines(&old, &String::from_utf8_lossy(bytes), form, style)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_settings_file_without_settings_is_said_to_set_nothing() {
+        assert_eq!(settings_heading(true, true), "  which sets nothing\n");
+        assert_eq!(settings_heading(true, false), "  which sets:\n");
+        assert!(settings_heading(false, true).contains("an error"));
+    }
 }

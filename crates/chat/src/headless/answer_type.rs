@@ -34,6 +34,19 @@ pub(super) fn schema_of_type(text: &str) -> Option<Result<Value, String>> {
     })
 }
 
+/// Returns the text with the name of a type in place of its misspelt first word; `None` if the word is not
+/// near one, or the text looks like the path of a file.
+pub(super) fn meant_type(text: &str) -> Option<String> {
+    let text = text.trim();
+    let end = text.find(|letter: char| !is_part_of_name(letter));
+    let (word, rest) = text.split_at(end.unwrap_or(text.len()));
+    if word.is_empty() || NAMES.contains(&word) || rest.starts_with(['.', '/', '\\']) {
+        return None;
+    }
+    let near = nearest(word, NAMES, 1);
+    near.first().map(|near| format!("{near}{rest}"))
+}
+
 /// Returns whether the text begins with a bracket, a quotation mark or the name of a type. A file can have
 /// the name of a type in its own name: `string.json`, `object-schema`.
 fn begins_as_type(text: &str) -> bool {

@@ -7,9 +7,11 @@ use agentx::types::{
 };
 use serde_json::Value;
 
+use super::run_error::RunError;
 use crate::chat::programs::jobs::{JobList, ended_jobs_text, jobs_at_server};
 use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::exit::http_status::with_status;
 use crate::exit::run_failure::{CUT_OFF, EMPTY, exit_of};
 use crate::place::Place;
 use crate::render::units;
@@ -27,7 +29,7 @@ pub(crate) struct RunOutcomeCollector {
     run_id: RunId,
     /// The answer, the cost and the outcome of the run so far.
     pub(crate) result: RunResult,
-    last_error: Option<(String, String)>,
+    last_error: Option<RunError>,
     reason: Option<String>,
     /// The reason why the last attempt of a model call failed, until another attempt succeeds.
     attempt: Option<String>,
@@ -152,9 +154,11 @@ impl RunOutcomeCollector {
             RuntimeEvent::ToolCompleted(_) => self.worked = true,
             RuntimeEvent::RunStatusChanged(_) => self.ended = None,
             RuntimeEvent::ErrorRaised(error) if error.retry_in_ms.is_none() => {
-                self.last_error = Some((error.code.clone(), error.message.clone()));
+                self.last_error = Some(RunError::new(error, self.last_error.as_ref()));
             }
-            RuntimeEvent::ErrorRaised(error) => self.attempt = Some(error.message.clone()),
+            RuntimeEvent::ErrorRaised(error) => {
+                self.attempt = Some(with_status(&error.message, error.status))
+            }
             RuntimeEvent::TurnResponse(turn) if turn.run_id == self.run_id => {
                 self.result.text.clone_from(&turn.text);
                 self.result.usage = turn.usage;
@@ -199,7 +203,11 @@ impl RunOutcomeCollector {
         if self.left.is_some() || !self.finished {
             self.result.model_calls = self.answers;
         }
+        let is_left = self.left.is_some();
         self.result.error = self.left.take().or_else(|| self.error(signal));
+        if !is_left && self.result.status == Some(RunStatus::Failed) {
+            self.result.http_status = self.last_error.as_ref().and_then(|error| error.status);
+        }
         self.result.jobs = self.jobs.commands();
         if let Some(before) = &self.before {
             self.result.usage += before.usage;
@@ -272,11 +280,11 @@ impl RunOutcomeCollector {
     }
 
     fn code<'a>(&'a self, otherwise: &'a str) -> &'a str {
-        self.last_error.as_ref().map_or(otherwise, |(code, _)| code)
+        self.last_error.as_ref().map_or(otherwise, |error| &error.code)
     }
 
     fn failure_message<'a>(&'a self, otherwise: &'a str) -> &'a str {
-        let last = self.last_error.as_ref().map(|(_, message)| message.as_str());
+        let last = self.last_error.as_ref().map(|error| error.message.as_str());
         let reason = self.reason.as_deref();
         let explained = reason.filter(|reason| reason.ends_with(INPUT_TOO_LARGE));
         explained.or(last).or(reason).unwrap_or(otherwise)
@@ -523,6 +531,36 @@ mod tests {
         })
     }
 
+    #[test]
+    fn a_failed_run_names_the_http_status_of_its_server() {
+        let error = |message: &str, status| {
+            RuntimeEvent::from(ErrorRaised {
+                code: "rate_limited".into(),
+                message: message.into(),
+                recoverable: true,
+                retry_in_ms: None,
+                gives_up_in_ms: None,
+                status,
+            })
+        };
+        let mut ending = RunOutcomeCollector::new("run_1".into());
+        ending.event(&error("no", Some(429)));
+        ending.event(&error("no (gave up after 3 attempts)", None));
+        ending.event(&RuntimeEvent::from(RunFinished {
+            run_id: "run_1".into(),
+            status: RunStatus::Failed,
+            reason: None,
+            iterations: 1,
+        }));
+        let shown = ending.into_result(None).to_json(None);
+        let message = "no (HTTP 429, rate limited; gave up after 3 attempts)";
+        assert_eq!(
+            (&shown["error"]["message"], &shown["error"]["status"]),
+            (&json!(message), &json!(429))
+        );
+        assert_eq!(shown["error"]["kind"], "rate_limited");
+    }
+
     fn failed_attempt(message: &str, retry_in_ms: Option<u64>) -> RuntimeEvent {
         RuntimeEvent::from(ErrorRaised {
             code: "overloaded".into(),
@@ -530,6 +568,7 @@ mod tests {
             recoverable: true,
             retry_in_ms,
             gives_up_in_ms: None,
+            status: None,
         })
     }
 

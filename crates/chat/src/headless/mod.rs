@@ -11,6 +11,7 @@ mod folder_of_rule;
 mod operator;
 mod output_options;
 mod parts;
+mod run_error;
 mod run_start;
 mod shown_answer;
 mod typed_answer;

@@ -10,7 +10,7 @@ use agentx::runtime::{check_answer_schema, read_json_answer};
 use agentx::types::{AnswerSchema, RunStatus};
 use serde_json::Value;
 
-use super::answer_type::schema_of_type;
+use super::answer_type::{meant_type, schema_of_type};
 use crate::attach::file_for_model;
 use crate::error::ChatError;
 use crate::named_file::open_named;
@@ -58,10 +58,15 @@ pub fn read_schema(
             Some(rest) if rest.starts_with([':', ' ']) && !shown.is_empty() => format!("--schema {what}"),
             _ => format!("--schema {}: {what}", file_or_type.display()),
         };
-        ChatError::usage(
-            &message,
-            "give a file with one JSON Schema, or a type, for example string[] or \"{name: string, age: integer}\"",
-        )
+        let meant = file_or_type.to_str().filter(|_| !file_or_type.exists());
+        let hint = match meant.and_then(meant_type) {
+            Some(meant) => format!("did you mean the type `{}`?", visible(&meant)),
+            None => {
+                "give a file with one JSON Schema, or a type, for example string[] or \"{name: string, age: integer}\""
+                    .to_owned()
+            }
+        };
+        ChatError::usage(&message, hint)
     };
     let schema = match file_or_type.to_str().and_then(written_out) {
         Some(schema) => schema,
@@ -173,6 +178,18 @@ mod tests {
         }
         let missing = read_schema(Path::new("integr"), &place, is_guarded).unwrap_err();
         assert_eq!(missing.to_string().matches("integr").count(), 1, "{missing}");
+        for (slip, meant) in [("integr", "`integer`"), ("strng[]", "`string[]`")] {
+            let hint = read_schema(Path::new(slip), &place, is_guarded)
+                .unwrap_err()
+                .hint();
+            assert!(hint.is_some_and(|hint| hint.contains(meant)), "{slip}");
+        }
+        for file in ["schema.json", "string[", "./strng"] {
+            let hint = read_schema(Path::new(file), &place, is_guarded)
+                .unwrap_err()
+                .hint();
+            assert!(hint.is_some_and(|hint| !hint.contains("did you mean")), "{file}");
+        }
         let device = read_schema(Path::new("/dev/zero"), &place, is_guarded).unwrap_err();
         assert!(device.to_string().contains("is not a regular file"), "{device}");
     }

@@ -2,6 +2,7 @@
 
 pub mod changes;
 pub(crate) mod command_line;
+pub(crate) mod last_use;
 pub mod login;
 pub mod servers;
 pub mod tokens;

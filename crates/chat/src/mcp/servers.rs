@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::mcp::command_line;
+use crate::mcp::last_use::word_with_age;
 use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::render::units;
@@ -94,7 +95,7 @@ pub(crate) fn table_of(servers: &McpServers, width: usize) -> String {
             .as_ref()
             .map_or_else(|| "?".to_owned(), |_| environment.specs().len().to_string());
         let from = if server.of_folder { "folder" } else { "you" };
-        let state = environment.state_for_all().word().to_owned();
+        let state = word_with_age(environment);
         rows.push(vec![
             server.name.clone(),
             state,
@@ -217,7 +218,7 @@ fn login_in_words(login: &McpLogin) -> String {
 
 fn state_in_words(environment: &McpEnvironment, known: &KnownServer) -> String {
     let state = environment.state_for_all();
-    let mut text = format!("state: {}", state.word());
+    let mut text = format!("state: {}", word_with_age(environment));
     if let McpServerState::Failed(why) = &state {
         text.push_str(&format!(": {}", visible(why)));
     }

@@ -2,7 +2,9 @@
 //! (`OPENAI_BASE_URL`): it is the model of that server.
 
 use agentx::config::{ApiKeySource, Loaded, ProviderSettings, SettingOrigin, Settings, Sourced};
-use agentx::node::model::{ModelListError, models_of_server};
+use agentx::llm::Catalog;
+use agentx::llm::catalog::{CatalogConfig, ModelConfig};
+use agentx::node::model::{ModelListError, listed_window, models_of_server};
 use agentx::types::{Api, ModelSpec, Prices};
 
 use crate::demo::is_demo;
@@ -38,8 +40,42 @@ pub async fn settle(settings: &mut Settings, console: &mut Console) -> Result<()
             "note: using {id}, the only model of the server at {at}\n"
         ));
         settings.model = Some(Sourced::new(only.name(), SettingOrigin::Default));
+        learn_window(settings).await;
     }
     Ok(())
+}
+
+/// Takes over the window that the list of the user's own server reports for the chosen model, if nothing sets
+/// one. A report may only make the window smaller than the assumed one.
+pub(crate) async fn learn_window(settings: &mut Settings) {
+    let Ok(spec) = settings.choose_model(&settings.model_or_default().value, &[]) else {
+        return;
+    };
+    let (provider, id, assumed) = (&spec.provider, &spec.id, spec.context_window);
+    if !settings.catalog.assumes_window(provider, id, assumed) {
+        return;
+    }
+    if let Some(window) = listed_window(settings, provider, id).await {
+        settings.catalog = with_window(settings.catalog.clone(), &spec, window);
+    }
+}
+
+/// Returns a catalog in which a model has this window, if that is smaller than the assumed one.
+fn with_window(catalog: Catalog, model: &ModelSpec, window: u64) -> Catalog {
+    if window >= model.context_window {
+        return catalog;
+    }
+    let known = CatalogConfig {
+        models: vec![ModelConfig {
+            id: model.id.clone(),
+            provider: model.provider.clone(),
+            name: model.name.clone(),
+            context_window: Some(window),
+            ..ModelConfig::default()
+        }],
+        ..CatalogConfig::default()
+    };
+    catalog.clone().extended(&known).unwrap_or(catalog)
 }
 
 /// The only model of a server.
@@ -294,5 +330,24 @@ pub fn no_model() -> ModelSpec {
         server: None,
         assumes_output: false,
         name: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reported_window_makes_the_assumed_one_smaller_and_never_larger() {
+        let window = |reported| {
+            let catalog = Catalog::builtin();
+            let model = catalog.resolve("openai/made-up").expect("a model");
+            let catalog = with_window(catalog, &model, reported);
+            let model = catalog.resolve("openai/made-up").expect("a model");
+            let is_assumed = catalog.assumes_window("openai", "made-up", model.context_window);
+            (model.context_window, is_assumed)
+        };
+        assert_eq!(window(8_192), (8_192, false));
+        assert_eq!(window(1_000_000), (128_000, true));
     }
 }

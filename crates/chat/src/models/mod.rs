@@ -3,6 +3,7 @@
 pub mod default_model;
 pub mod foreign_models;
 pub mod model_facts;
+pub mod model_question;
 pub mod other_server;
 pub mod provider_keys;
 pub mod refreshed_models;

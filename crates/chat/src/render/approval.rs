@@ -31,9 +31,6 @@ const PLAIN_REASONS: [&str; 2] = [
 /// The note behind a rule about all calls of a tool that somebody else describes.
 const ANY_ARGUMENTS: &str = "  (any arguments, until its description changes)";
 
-/// The hint at another answer, if a rule is kept.
-const OTHER_RULE: &str = "  (or write your own: `a PATTERN`)";
-
 /// Returns the request of a question that was already open.
 pub fn open(asked: &PendingApproval) -> ApprovalRequested {
     ApprovalRequested {
@@ -94,7 +91,7 @@ pub(crate) fn question_text(
     let look = QuestionLook { keeps, is_brief };
     let mut text = question_lines(request, file, diff, look, style);
     if keeps && how.answers.is_some() {
-        let other_rule = if how.is_brief { "" } else { OTHER_RULE };
+        let other_rule = approval_notes::other_rule(request, how.is_brief);
         text = format!("{}{}\n", text.trim_end(), style.dim(other_rule));
         if let Some(key) = how.accepts_edits {
             let words = format!("  or {key} makes this edit and later ones without asking");
@@ -237,6 +234,7 @@ fn question_lines(
         style.bold(&wish)
     );
     let is_plain = look.is_brief && PLAIN_REASONS.contains(&request.reason.as_str());
+    let is_plain = is_plain || approval_notes::repeats(&wish, &request.reason);
     let reason = if request.reason.is_empty() || request.form.is_some() || is_plain {
         String::new()
     } else {
@@ -508,6 +506,13 @@ mod tests {
             assert!(whole.contains(row), "{row}: {whole}");
         }
         let mut other = request;
+        other.reason =
+            ".git/hooks/pre-commit can make other programs run something, so no pattern allows it".to_owned();
+        let text = told(&other, false);
+        assert!(
+            text.contains("always would save") && !text.contains("write your own"),
+            "{text}"
+        );
         other.reason = "it is outside the workspace".to_owned();
         assert!(told(&other, true).contains("  because it is outside the workspace\n"));
     }

@@ -2,6 +2,7 @@
 //! shown, and the sandbox of a command. They come from the machine of the session, and not from the model.
 
 use agentx::runtime::FileChangePreview;
+use agentx::types::ApprovalRequested;
 use agentx_terminal::lookalikes::unmistakable;
 
 use super::style::AnsiStyle;
@@ -63,6 +64,25 @@ fn sandbox_note(step: Option<&str>, style: AnsiStyle) -> String {
     }
 }
 
+/// The end of a reason after which every pattern of a person is refused.
+const NO_PATTERN: &str = "so no pattern allows it";
+
+/// Returns the hint at another rule than the proposed one; empty if no other one is taken, or a screen is too
+/// small for it.
+pub(super) fn other_rule(request: &ApprovalRequested, is_brief: bool) -> &'static str {
+    if is_brief || request.reason.ends_with(NO_PATTERN) {
+        ""
+    } else {
+        "  (or write your own: `a PATTERN`)"
+    }
+}
+
+/// Returns whether a reason says no more than the first row of a question: the host that a call sends to.
+pub(super) fn repeats(wish: &str, reason: &str) -> bool {
+    let host = reason.strip_prefix("it sends to ").map(unmistakable);
+    host.is_some_and(|host| wish.ends_with(&format!(" wants to send to {host}")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,5 +99,18 @@ mod tests {
             "  conf/a leads to /home/me/a<U+202E>\n  this call will be refused even if you allow it: it leads \
              to /home/me/a, outside the workspace\n"
         );
+    }
+
+    #[test]
+    fn a_host_is_named_once() {
+        let wish = "web_extract wants to send to 127.0.0.1";
+        for (reason, told) in [
+            ("it sends to 127.0.0.1", true),
+            ("it sends to 127.0.0.1, gets the variables TOKEN", false),
+            ("it sends to another.example", false),
+            ("1", false),
+        ] {
+            assert_eq!(repeats(wish, reason), told, "{reason}");
+        }
     }
 }

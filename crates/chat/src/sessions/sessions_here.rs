@@ -8,10 +8,11 @@ use std::path::PathBuf;
 
 use agentx::config::{Settings, lying_since};
 use agentx::runtime::{Runtime, RuntimeError, SessionInfo, SessionQuery};
-use agentx::types::{SessionId, Timestamp};
+use agentx::types::{RunStatus, SessionId, Timestamp};
 
 use crate::error::ChatError;
 use crate::render::clean::visible;
+use crate::sessions::stored_sessions::wait_times;
 
 /// The number of sessions among which the latest free one is looked for.
 const LOOKED_AT: usize = 20;
@@ -20,6 +21,15 @@ const LOOKED_AT: usize = 20;
 fn is_free(session: &SessionInfo) -> bool {
     let writer = session.writer.as_ref();
     writer.is_none_or(|writer| writer.process == std::process::id())
+}
+
+/// Returns what keeps the run of a session from being over; `None` if it is over, or a program has it open.
+fn unfinished(session: &SessionInfo) -> Option<&'static str> {
+    let status = session.status.filter(|status| !status.is_final());
+    match status.filter(|_| session.writer.is_none())? {
+        RunStatus::AwaitingApproval => Some("has a question for you"),
+        _ => Some("was cut off"),
+    }
 }
 
 /// The folder that is here now, and since when.
@@ -77,6 +87,16 @@ impl SessionsHere {
         Some(latest.session_id.clone())
     }
 
+    /// Returns a note about the latest session of this folder if its run is not over although no program has
+    /// it open: it was killed, or its question waits.
+    pub(crate) async fn note_of_unfinished(&self, runtime: &dyn Runtime) -> Option<String> {
+        let latest = self.list(runtime, 1).await.ok()?.into_iter().next()?;
+        let what = unfinished(&latest)?;
+        // A session that waits for a time is continued when the time comes.
+        let is_waiting = wait_times(runtime).await.get(&latest.session_id).is_some();
+        (!is_waiting).then(|| format!("note: the last session here {what}: `agentx -c` continues it\n"))
+    }
+
     /// The latest session of this folder that no other program has open; the latest if all are open. `helps`
     /// is a hint about the latest one if that belongs to the folder before.
     ///
@@ -120,5 +140,30 @@ impl SessionsHere {
             before: None,
         };
         runtime.sessions(query).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx::runtime::WriterInfo;
+
+    use super::*;
+
+    #[test]
+    fn a_session_whose_run_nobody_continues_is_told_apart() {
+        let with = |status| SessionInfo::new("ses_1", "own_1", Timestamp(0)).with_status(status);
+        for (status, told) in [
+            (None, None),
+            (Some(RunStatus::Completed), None),
+            (Some(RunStatus::Interrupted), None),
+            (Some(RunStatus::AwaitingTool), Some("was cut off")),
+            (Some(RunStatus::AwaitingLlm), Some("was cut off")),
+            (Some(RunStatus::AwaitingApproval), Some("has a question for you")),
+        ] {
+            assert_eq!(unfinished(&with(status)), told, "{status:?}");
+        }
+        let mut open = with(Some(RunStatus::AwaitingTool));
+        open.writer = Some(WriterInfo { process: 7, epoch: 1 });
+        assert_eq!(unfinished(&open), None, "another program continues it");
     }
 }

@@ -10,6 +10,7 @@ mod lending;
 pub(crate) mod line_filter;
 pub(crate) mod output;
 pub mod passphrase;
+pub(crate) mod question_line;
 pub(crate) mod reply_filter;
 pub mod signals;
 pub(crate) mod stop_request;

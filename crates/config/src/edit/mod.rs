@@ -6,6 +6,7 @@ pub(crate) mod add_rule;
 pub(crate) mod command_mistakes;
 pub(crate) mod key_text;
 pub(crate) mod mcp_server;
+pub(crate) mod own_change;
 pub(crate) mod remove_rule;
 pub(crate) mod set;
 pub(crate) mod set_in_braces;

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use agentx_types::{SCRIPTED_MODEL, nearest};
 
-use crate::edit::command_mistakes::named_by;
+use crate::edit::command_mistakes::{key_below, named_by};
 use crate::edit::key_text::key_text;
+use crate::edit::own_change::keep_trust;
 use crate::edit::set_in_braces;
 use crate::edit::text_places::{index_of, insert_line, span, with_line_ends_of, with_newline, written_path};
 use crate::layers::keys::{KEYS, SettingPath};
@@ -52,11 +53,7 @@ pub fn set(request: LoadRequest<'_>, file: &Path, key: &str, value: &str) -> Res
         }
         Ok(())
     };
-    let before = LoadRequest {
-        places: request.places.clone(),
-        lookup: request.lookup,
-        flags: request.flags.clone(),
-    };
+    let before = request.again();
     let done = set_all(request, file, &[(path.clone(), literal)], is_known);
     let (changed, loaded) = done.map_err(|error| named_by(SET, error, before, file))?;
     Ok(SetResult {
@@ -76,7 +73,8 @@ pub(crate) fn set_all(
     check: impl FnOnce(&Loaded) -> Result<(), ConfigError>,
 ) -> Result<(bool, Loaded), ConfigError> {
     let locked = LockedFile::open_below(&request.places.workspace_root, file)?;
-    let text = locked.text()?.unwrap_or_default();
+    let before = locked.text()?;
+    let text = before.clone().unwrap_or_default();
     let mut changed = text.clone();
     for (path, literal) in values {
         let by_hand = || ConfigError::Edit {
@@ -93,13 +91,17 @@ pub(crate) fn set_all(
             .or_else(|| set_in_braces::place(&changed, &root, &path, literal).filter(is_right))
             .ok_or_else(by_hand)?;
     }
-    let loaded = load_as_if(request, file, &changed)?;
+    let loaded = load_as_if(request.again(), file, &changed)?;
     check(&loaded)?;
-    let is_new = changed != text;
-    if is_new {
-        locked.replace(with_line_ends_of(&text, &changed).as_bytes())?;
+    if changed == text {
+        return Ok((false, loaded));
     }
-    Ok((is_new, loaded))
+    let written = with_line_ends_of(&text, &changed);
+    locked.replace(written.as_bytes())?;
+    Ok((
+        true,
+        keep_trust(request, loaded, file, before.as_deref(), &written)?,
+    ))
 }
 
 /// Replaces the text of a file that `request` reads; `before` is the text at the start of the change, or
@@ -119,7 +121,7 @@ pub fn replace(
         let what = "the file was changed in the meantime and is left unchanged; add your changes by hand";
         return Err(ConfigError::file(file, what));
     }
-    let loaded = load_as_if(request, file, text)?;
+    let loaded = load_as_if(request.again(), file, text)?;
     if let Some(model) = &loaded.settings.model
         && let SettingOrigin::User(place) | SettingOrigin::Workspace(place) = &model.origin
         && *place.file == *file
@@ -128,7 +130,7 @@ pub fn replace(
     }
     let text = with_line_ends_of(before.unwrap_or_default(), text);
     locked.replace(text.as_bytes())?;
-    Ok(loaded)
+    keep_trust(request, loaded, file, before, &text)
 }
 
 /// Returns an error for an unknown model. With a server, only the server knows the models.
@@ -184,6 +186,14 @@ pub(crate) fn path_of(dotted: &str, command: &str) -> Result<SettingPath, Config
         if is_whole(&path) {
             return Ok(path);
         }
+    }
+    if let Some(below) = key_below(&plain) {
+        return Err(ConfigError::Mistakes(vec![ConfigMistake {
+            at: MistakeLocation::Flag(command.to_owned()),
+            key: dotted.to_owned(),
+            what: format!("`{dotted}` is a section, whose keys are set one by one, such as `{below}`"),
+            nearest: None,
+        }]));
     }
     let near = nearest(dotted, KEYS.iter().map(|spec| spec.path), 1);
     Err(ConfigError::Mistakes(vec![ConfigMistake {

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use crate::edit::own_change::keep_trust;
 use crate::edit::set::{SetResult, indent_of, path_of};
 use crate::edit::text_places::{index_of, written_path};
 use crate::layers::keys::SettingPath;
@@ -29,7 +30,8 @@ pub(crate) fn unset_at(
     path: SettingPath,
 ) -> Result<SetResult, ConfigError> {
     let locked = LockedFile::open_below(&request.places.workspace_root, file)?;
-    let text = locked.text()?.unwrap_or_default();
+    let before = locked.text()?;
+    let text = before.clone().unwrap_or_default();
     let changed = match parse(&text) {
         Ok(root) => {
             without_key(&text, &root, &written_path(&root, &path)).ok_or_else(|| ConfigError::Edit {
@@ -41,10 +43,14 @@ pub(crate) fn unset_at(
         // The load below reports its mistakes with their places.
         Err(_) => text.clone(),
     };
-    let loaded = load_as_if(request, file, &changed)?;
+    let mut loaded = load_as_if(request.again(), file, &changed)?;
     let is_other = changed != text;
-    if is_other {
+    if is_other && changed.trim().is_empty() && file == request.places.workspace_file {
+        // A chat would ask about a new file that says nothing.
+        locked.remove()?;
+    } else if is_other {
         locked.replace(changed.as_bytes())?;
+        loaded = keep_trust(request, loaded, file, before.as_deref(), &changed)?;
     }
     Ok(SetResult {
         file: file.to_owned(),

@@ -224,6 +224,41 @@ pub fn trust_folder(
     })
 }
 
+/// Accepts a file of the folder `root` after the person changed it with AgentX; `file` is its path below the
+/// folder. This needs a trusted folder in which the bytes `before` were accepted, or no file was. Returns
+/// whether it is accepted.
+///
+/// # Errors
+/// Returns an error if the data directory cannot be written.
+pub(crate) fn accept_change(
+    data_dir: &Path,
+    root: &Path,
+    file: &Path,
+    before: Option<&[u8]>,
+    after: &[u8],
+) -> Result<bool, ConfigError> {
+    let (key, Some(name)) = (key_of(root)?, file.to_str()) else {
+        return Ok(false);
+    };
+    let counted = |folder: &Folder| {
+        folder.trust == FolderTrust::Trusted && before.is_none_or(|bytes| folder.admits(file, bytes))
+    };
+    if !counted(&Folder::of(data_dir, root)) {
+        return Ok(false);
+    }
+    let texts = data_dir.join(TEXTS);
+    STORE.change(data_dir, |folders, locked| {
+        let Some(folder) = folders.get_mut(&key).filter(|folder| counted(folder)) else {
+            return Ok(false);
+        };
+        make_private_directory(&texts).map_err(|error| ConfigError::file(&texts, error))?;
+        let hash = digest(after);
+        locked.replace_part(&texts.join(&hash), after)?;
+        folder.files.insert(name.to_owned(), hash);
+        Ok(true)
+    })
+}
+
 /// Removes the decision about a folder. Returns whether there was one.
 ///
 /// # Errors

@@ -36,6 +36,17 @@ pub struct LoadRequest<'a> {
     pub flags: Vec<CommandLineSetting>,
 }
 
+impl<'a> LoadRequest<'a> {
+    /// Returns the same input, for loading once more.
+    pub(crate) fn again(&self) -> LoadRequest<'a> {
+        LoadRequest {
+            places: self.places.clone(),
+            lookup: self.lookup,
+            flags: self.flags.clone(),
+        }
+    }
+}
+
 /// The effect of a mistake in the workspace's file. If the person did not accept the file as it is, it is
 /// always a note: no folder keeps a person from working.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -66,7 +66,7 @@ fn with_provider(
         let near = nearest(name, known, 1)
             .first()
             .map(|near| format!("providers.{near}"));
-        wrong(format!("provider `{name}` has no `base_url`"), near);
+        wrong(format!("provider `{name}` has no `base_url`: set it first"), near);
         return catalog;
     };
     let is_new = catalog.provider(name).is_none();
@@ -136,7 +136,7 @@ fn with_model(
     };
     let Some(config) = model_config(name, get, &catalog) else {
         wrong(
-            format!("model `{name}` is not in the catalog and names no `provider`"),
+            format!("model `{name}` is not in the catalog and names no `provider`: set it first"),
             None,
         );
         return catalog;

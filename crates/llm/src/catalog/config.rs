@@ -77,7 +77,7 @@ pub struct CatalogCheck {
 }
 
 /// The settings of a model. A field that is left out has the provider's default.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelConfig {
     /// The id that the API expects.

@@ -200,6 +200,16 @@ impl ModelError {
         self
     }
 
+    /// Says in the message of a refused login that the request had no API key, so that nobody is told to
+    /// check one.
+    #[must_use]
+    pub fn refine_missing_key(mut self, has_key: bool) -> Self {
+        if !has_key && matches!(self.code, ErrorCode::Unauthorized | ErrorCode::Forbidden) {
+            self.message.push_str(" (no API key was sent)");
+        }
+        self
+    }
+
     /// Returns whether the model, or its server as it was started, refuses every request that offers tools.
     pub fn takes_no_tools(&self) -> bool {
         self.code == ErrorCode::BadRequest && template::takes_no_tools(&self.message.to_ascii_lowercase())

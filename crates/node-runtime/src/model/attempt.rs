@@ -338,6 +338,7 @@ impl<'a> Attempt<'a> {
         error
             .refine_schema_refusal(request, &(self.call.parts.wire_options)(&request.model))
             .refine_missing_path(request.model.api)
+            .refine_missing_key(self.endpoint.sends_credentials())
     }
 
     pub(super) fn lost(&self, error: &reqwest::Error) -> CallEnd {

@@ -272,6 +272,13 @@ impl Endpoint {
         })
     }
 
+    /// Returns whether a request has a key, the credentials of a cloud, or headers of a person, which may
+    /// hold a key.
+    pub(super) fn sends_credentials(&self) -> bool {
+        let has_key = self.key.is_some() && self.provider.auth != AuthStyle::None;
+        has_key || self.cloud.is_some() || !self.headers.is_empty()
+    }
+
     /// All headers of a request.
     pub(super) fn headers(&self) -> Result<HeaderMap, String> {
         let mut headers = HeaderMap::new();

@@ -36,7 +36,7 @@ pub enum ModelListError {
 impl fmt::Display for ModelListError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::KeyRefused(status) => write!(f, "it rejects the API key (HTTP {status})"),
+            Self::KeyRefused(status) => write!(f, "the API key is wrong or missing (HTTP {status})"),
             Self::Failed(what) => f.write_str(what),
         }
     }
@@ -72,8 +72,14 @@ pub async fn models_of_server(
 
 /// Asks for the list once, without a retry, because a person waits for the prompt.
 async fn ask(endpoint: &Endpoint) -> Result<Vec<String>, ModelListError> {
-    let in_words = |failure: AttemptFailure| ModelListError::Failed(failure.message);
     let url = list_of(&endpoint.checked_url().map_err(ModelListError::Failed)?);
+    let body = body_at(endpoint, url).await?;
+    ids(&body).ok_or_else(|| ModelListError::Failed("its answer is not a list of models".to_owned()))
+}
+
+/// Returns what a server answers at an address, with the headers of its provider.
+pub(super) async fn body_at(endpoint: &Endpoint, url: Url) -> Result<Vec<u8>, ModelListError> {
+    let in_words = |failure: AttemptFailure| ModelListError::Failed(failure.message);
     let place = endpoint.server_name();
     let clients = ModelClients::new(PATIENCE);
     let client = clients.get(&url).await.map_err(in_words)?;
@@ -93,12 +99,12 @@ async fn ask(endpoint: &Endpoint) -> Result<Vec<String>, ModelListError> {
             return Err(ModelListError::Failed("its list is too long".to_owned()));
         }
     }
-    ids(&body).ok_or_else(|| ModelListError::Failed("its answer is not a list of models".to_owned()))
+    Ok(body)
 }
 
 /// The address of the list, next to that of the API: `…/v1/models` next to `…/v1/chat/completions`,
 /// `…/v1/responses` and `…/v1/messages`. Gemini's API is below the list itself.
-fn list_of(api: &Url) -> Url {
+pub(super) fn list_of(api: &Url) -> Url {
     let mut url = api.clone();
     let path = api.path();
     let base = path

@@ -67,6 +67,8 @@ mod policy;
 #[cfg(feature = "settings")]
 mod published_list;
 mod sending;
+#[cfg(feature = "settings")]
+mod served_window;
 mod shown_time;
 mod stream_pace;
 mod streaming_body;
@@ -95,6 +97,8 @@ pub use listing::{ModelListError, models_of_server};
 pub use policy::{Backoff, RetryPolicy, SystemBackoff};
 #[cfg(feature = "settings")]
 pub use published_list::published_list;
+#[cfg(feature = "settings")]
+pub use served_window::{listed_window, served_window};
 
 /// Capacity of the queue of requests to retry immediately; a missed one can be repeated.
 const RETRY_WISHES: usize = 64;

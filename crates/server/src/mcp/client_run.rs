@@ -239,6 +239,7 @@ mod tests {
             recoverable: true,
             retry_in_ms: None,
             gives_up_in_ms: None,
+            status: None,
         });
         let failed = vec![error, finished(RunStatus::Failed, Some("it failed"))];
         assert!(outcome_of(failed).1.starts_with("the model is overloaded"));

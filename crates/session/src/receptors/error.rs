@@ -9,7 +9,8 @@ use super::Receptor;
 ///
 /// The fact `error` ends the call or run that it is about; `recoverable` says whether trying again may help.
 /// `attempt_failed` ends nothing: its event is recoverable and has the milliseconds until the next attempt
-/// and until it gives up; both are `None` for any other error. This receptor has no memory.
+/// and until it gives up, and the HTTP status; they are `None` for any other error. This receptor has no
+/// memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ErrorReceptor {}
 
@@ -22,6 +23,7 @@ impl Receptor for ErrorReceptor {
                 recoverable: error.recoverable,
                 retry_in_ms: None,
                 gives_up_in_ms: None,
+                status: None,
             },
             // A failed attempt ends nothing: the call ends with a separate `error` when no attempt is left.
             EnvironmentEvent::AttemptFailed(failed) => ErrorRaised {
@@ -30,6 +32,7 @@ impl Receptor for ErrorReceptor {
                 recoverable: true,
                 retry_in_ms: failed.retry_in_ms,
                 gives_up_in_ms: failed.gives_up_in_ms.map(u64::from),
+                status: failed.status,
             },
             _ => return,
         };
@@ -72,6 +75,7 @@ mod tests {
                             recoverable: true,
                             retry_in_ms: Some(500),
                             gives_up_in_ms: Some(10_000),
+                            status: Some(529),
                         }
                         .into(),
                     ],
@@ -90,6 +94,7 @@ mod tests {
                             recoverable: false,
                             retry_in_ms: None,
                             gives_up_in_ms: None,
+                            status: None,
                         }
                         .into(),
                     ],

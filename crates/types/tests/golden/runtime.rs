@@ -237,6 +237,7 @@ fn transport() -> Vec<RuntimeEvent> {
         recoverable: true,
         retry_in_ms: Some(500),
         gives_up_in_ms: Some(60_000),
+        status: Some(529),
     };
     vec![
         ConnectionEstablished {
@@ -381,6 +382,7 @@ fn small_forms() -> Vec<RuntimeEvent> {
         recoverable: false,
         retry_in_ms: None,
         gives_up_in_ms: None,
+        status: None,
     };
     let small = Message {
         message_id: "msg_1".into(),

@@ -25,9 +25,16 @@ Then write down what somebody who changes this code has to know and would not gu
 Keep it under 60 lines, state only what you found, and leave out what is obvious or easy to see. \
 If there is a CLAUDE.md, .cursorrules or .github/copilot-instructions.md, take over what is still true.";
 
+/// The answer to `/init` where the agent can write nothing.
+const READ_ONLY: &str =
+    "this folder is read-only, so no AGENTS.md can be written; `agentx config trust` changes that";
+
 impl Chat<'_> {
     /// Runs `/init`: it sends an ordinary message, so the files are written with the usual questions.
     pub(super) async fn init(&mut self) -> Result<String, ChatError> {
+        if self.is_read_only() {
+            return Ok(READ_ONLY.to_owned());
+        }
         // Its outcome is shown by the conversation; a message never leaves the chat.
         let _ = self.say(INIT).await?;
         Ok(String::new())

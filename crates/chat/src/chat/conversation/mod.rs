@@ -8,4 +8,5 @@ mod readable_items;
 pub(super) mod rewinding;
 pub(super) mod spending;
 pub(super) mod steering;
+mod stray_answer;
 pub(super) mod window;

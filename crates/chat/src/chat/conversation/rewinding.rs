@@ -7,6 +7,7 @@ use agentx::history::{SessionHistory, history_of, latest_restoring};
 use agentx::runtime::{PlannedFile, RestoreEffect, RestorePlan, RestoreReport, RestoreRequest};
 use agentx::types::SessionId;
 
+use super::stray_answer::{is_meant_as_answer, no_answer};
 use crate::chat::slash::{self, RewindTarget};
 use crate::chat::{Chat, ChatFlow, ChatInterface, ConversationSite};
 use crate::error::ChatError;
@@ -95,11 +96,6 @@ impl PendingRewind {
     }
 }
 
-/// The note about a line that is not an answer.
-fn no_answer(word: &str, choices: &str) -> String {
-    format!("`{}` is not one of the answers: {choices}\n", visible(word))
-}
-
 impl RewindQuestion {
     /// The words before the cursor.
     pub(crate) fn prompt(&self) -> String {
@@ -148,10 +144,11 @@ impl Chat<'_> {
     /// Shows what going back to before an input would undo, and asks.
     async fn consider(&mut self, history: &SessionHistory, number: usize) -> Result<String, ChatError> {
         let Some(input) = history.input(number) else {
-            return Ok(format!(
-                "there is no input {number}; the inputs are 1 to {}",
+            let text = format!(
+                "there is no input {number}; the inputs are 1 to {}\n",
                 history.inputs().len()
-            ));
+            );
+            return Ok(self.ask_back(text, RewindQuestion::Which));
         };
         let words = rewind::own_text(&input.texts);
         self.put_the_question(history, input.seq, Some(words), false)
@@ -267,7 +264,11 @@ impl Chat<'_> {
         let answered = match asking {
             RewindQuestion::Which => match word.parse() {
                 Ok(number) => self.rewind(RewindTarget::To(number)).await,
-                // The line is not an answer.
+                Err(_) if is_meant_as_answer(word) => {
+                    let text = no_answer(word, "the number of a message · Enter cancels");
+                    Ok(self.ask_back(text, RewindQuestion::Which))
+                }
+                // The line is a message.
                 Err(_) => return None,
             },
             RewindQuestion::What(going) => self.chosen(going, word).await,

@@ -332,11 +332,14 @@ impl<'a> Display<'a> {
 
     /// Prints how many unanswered messages the model reads again.
     pub(super) fn tell_of_unanswered(&mut self, count: usize) {
-        let (messages, have) = (
-            counted(count, "earlier message"),
-            if count == 1 { "has" } else { "have" },
-        );
-        let line = format!("· the model also reads {messages} that {have} no answer yet");
+        let messages = counted(count, "earlier message");
+        let (have, them) = if count == 1 {
+            ("has", "it")
+        } else {
+            ("have", "them")
+        };
+        let line =
+            format!("· the model also reads {messages} that {have} no answer yet (/rewind drops {them})");
         self.transcript.note(&self.style().dim(&line));
     }
 }

@@ -38,8 +38,20 @@ pub const FOREIGN_COMMANDS: &ForeignCommands = &[
         "/plan starts plan mode; /approve-mode sets who decides about calls that no rule covers",
     ),
     (
-        &["settings", "theme", "vim", "hooks"],
+        &["settings"],
         "/config shows the settings; `agentx config edit` opens their file, `agentx help settings` explains them",
+    ),
+    (
+        &["theme", "color", "colors"],
+        "`agentx config set chat.theme light` sets the colours of the next chat: `auto`, `dark`, `light` or `none`",
+    ),
+    (
+        &["vim", "keybindings"],
+        "`agentx config set chat.keys vi` makes the line of the next chat edit like vi, `emacs` as in a shell",
+    ),
+    (
+        &["hooks"],
+        "AgentX has no hooks; rules decide about calls, and /approvals lists them",
     ),
     (
         &["agents"],
@@ -95,4 +107,21 @@ pub(super) fn instead_of(name: &str, hint: &str) -> String {
         return hint.to_owned();
     }
     format!("there is no command /{name}: {hint}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_about_one_setting_names_its_key() {
+        for (name, key) in [
+            ("theme", "chat.theme"),
+            ("vim", "chat.keys vi"),
+            ("hooks", "no hooks"),
+        ] {
+            let hint = instead_of_slash(name).unwrap_or_default();
+            assert!(hint.contains(key), "/{name}: {hint}");
+        }
+    }
 }

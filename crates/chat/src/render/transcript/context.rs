@@ -3,6 +3,7 @@
 use agentx::types::{ContextChange, ContextItem, ContextRange, LoopDetected, LoopResponse, RequestPart};
 
 use super::TranscriptRenderer;
+use crate::exit::http_status::with_status;
 use crate::render::clean::visible;
 use crate::render::table::cut;
 use crate::render::units;
@@ -76,8 +77,8 @@ impl TranscriptRenderer {
         else {
             return String::new();
         };
-        self.problems.failure = None;
-        let message = cut(&visible(message), LONGEST_REASON);
+        let status = self.problems.failure.take().and_then(|failure| failure.status);
+        let message = with_status(&cut(&visible(message), LONGEST_REASON), status);
         let until = asked_until(code);
         let (from, to, code) = (visible(from), visible(to), visible(code));
         let price = if *unpriced && self.max_cost.is_some() {
@@ -166,6 +167,15 @@ pub(super) const DECLINED: &str = "the model declined to answer. Your message an
 
 /// The provider has a word for the end of the answer that AgentX does not know.
 pub(super) const UNKNOWN_END: &str = "the answer ended for an unknown reason and may be incomplete";
+
+/// Returns the words about an answer that says nothing, with what to do for who has commands.
+pub(super) fn no_answer(has_commands: bool) -> &'static str {
+    if has_commands {
+        "the model gave no answer: /retry asks again, /model NAME chooses another model"
+    } else {
+        "the model gave no answer"
+    }
+}
 
 /// The code for a request of a person that cannot be fulfilled, which is reported each time.
 const NOTHING: &str = "nothing_to_condense";

@@ -9,10 +9,11 @@ use agentx::types::{
 use super::clean::{Cleaner, clean, visible};
 use super::{call_summary::call_summary, style::AnsiStyle, table::cut, todo::TodoView, units};
 use crate::exit::Exit;
+use crate::exit::http_status::with_status;
 use crate::exit::run_failure::{exit_of, hint_in_chat};
 use calls::CallView;
 use other_model::OtherModel;
-use state::{AnswerProgress, OpenLine, RenderOptions, RunProblems, ShownFailure};
+use state::{AnswerProgress, OpenLine, RenderOptions, RunProblems};
 use thinking::OpenThought;
 pub(crate) use thinking::length;
 
@@ -160,7 +161,7 @@ impl TranscriptRenderer {
             self.end_thought();
         }
         if retries::ends_attempts(event) {
-            self.end_attempts();
+            self.end_attempts(event);
         }
         match event {
             RuntimeEvent::TextDelta(delta) => self.stream(OpenLine::Answer, &delta.text),
@@ -237,9 +238,14 @@ impl TranscriptRenderer {
             // Such a run fails and says why; those of earlier programs ended like any other.
             StopReason::Refusal => Some(context::DECLINED),
             StopReason::Other => Some(context::UNKNOWN_END),
-            StopReason::EndTurn if self.answer.is_wordless => Some("the model gave no answer"),
+            StopReason::EndTurn if self.answer.is_wordless => Some(context::no_answer(self.has_commands())),
             _ => None,
         };
+    }
+
+    /// Returns whether the reader chats with this agent, and so has the commands of a chat.
+    fn has_commands(&self) -> bool {
+        self.options.costs && !self.options.looks_on
     }
 
     fn stream(&mut self, kind: OpenLine, text: &str) {
@@ -284,12 +290,7 @@ impl TranscriptRenderer {
         let message = visible(&clean(&error.message).replace('\n', " "));
         self.answer.has_text = false;
         let Some(wait) = error.retry_in_ms else {
-            // The last attempt and the error that it leads to are one failure.
-            self.problems.failure = Some(ShownFailure {
-                code: error.code.clone(),
-                message,
-            });
-            return;
+            return self.last_attempt_failed(message, error);
         };
         if self.options.holds_calls {
             return self.attempt_failed(message, error);
@@ -300,7 +301,7 @@ impl TranscriptRenderer {
             "the same error".into()
         } else {
             let room = self.width.saturating_sub(26 + until.len());
-            cut(&message, room.max(SHORTEST_REASON))
+            with_status(&cut(&message, room.max(SHORTEST_REASON)), error.status)
         };
         let again = format!("… {told}; retrying in {}{until}", units::duration(wait));
         self.aside(&self.style.warn(&again));
@@ -310,11 +311,11 @@ impl TranscriptRenderer {
     /// An error after which the run continued. That a request was too large is only the reason of a retry.
     fn error_in_passing(&mut self) {
         if let Some(failure) = self.problems.failure.take() {
+            let message = with_status(&failure.message, failure.status);
             let line = if matches!(failure.code.as_str(), "context_window" | "too_large") {
-                let line = format!("the request did not fit: {}", failure.message);
-                self.style.dim(&line)
+                self.style.dim(&format!("the request did not fit: {message}"))
             } else {
-                format!("{} {}", self.style.bad("error:"), failure.message)
+                format!("{} {message}", self.style.bad("error:"))
             };
             self.aside(&line);
         }
@@ -337,7 +338,10 @@ impl TranscriptRenderer {
             (Some(failure), Some(reason)) if reason.ends_with(INPUT_TOO_LARGE) => {
                 (failure.code, visible(&clean(reason).replace('\n', " ")))
             }
-            (Some(failure), _) => (failure.code, failure.message),
+            (Some(failure), _) => {
+                let message = with_status(&failure.message, failure.status);
+                (failure.code, message)
+            }
             (None, reason) => (String::new(), reason.map(visible).unwrap_or_default()),
         };
         let told = |what: &str| {

@@ -48,6 +48,8 @@ pub(super) struct RunProblems {
     pub(super) attempt: String,
     /// The attempts of a model call that failed, on a screen that counts them in a live row.
     pub(super) attempts: Option<FailedAttempts>,
+    /// The number of attempts that failed before the request was sent in another form.
+    pub(super) failed_in_other_forms: u32,
     /// Whether this run has already reported that nothing was condensed.
     pub(super) not_condensed: bool,
 }
@@ -57,6 +59,8 @@ pub(super) struct RunProblems {
 pub(super) struct ShownFailure {
     pub(super) code: String,
     pub(super) message: String,
+    /// The HTTP status, if a model server answered with one.
+    pub(super) status: Option<u16>,
 }
 
 /// The kind of the unfinished line on the screen.

@@ -14,6 +14,7 @@ fn error(retry_in_ms: Option<u64>) -> RuntimeEvent {
         recoverable: retry_in_ms.is_some(),
         retry_in_ms,
         gives_up_in_ms: None,
+        status: None,
     }
     .into()
 }
@@ -37,6 +38,83 @@ fn a_failure_is_told_once_with_a_hint() {
     );
     assert!(told.contains("… the same error; retrying in 0.7s"), "{told}");
     assert_eq!(told.matches("hint: ").count(), 1, "{told}");
+}
+
+/// An error of a server that answered with this status; the words are made up.
+fn refused(message: &str, status: Option<u16>, retry_in_ms: Option<u64>) -> RuntimeEvent {
+    ErrorRaised {
+        code: "server_error".into(),
+        message: message.into(),
+        recoverable: true,
+        retry_in_ms,
+        gives_up_in_ms: None,
+        status,
+    }
+    .into()
+}
+
+#[test]
+fn each_line_about_an_error_names_its_http_status() {
+    let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80);
+    transcript.event(&refused("slow down", Some(429), Some(5_000)));
+    transcript.event(&refused("slow down", Some(429), None));
+    transcript.event(&refused("slow down (at attempt 2)", None, None));
+    transcript.run_end(RunStatus::Failed, None);
+    let told = text(&mut transcript);
+    assert!(
+        told.contains("… slow down (HTTP 429, rate limited); retrying in 5"),
+        "{told}"
+    );
+    assert!(
+        told.contains("failed: slow down (HTTP 429, rate limited; at attempt 2)\n"),
+        "{told}"
+    );
+    for (width, row) in [
+        (80, "… slow down (HTTP 429, rate limited); attempt 1 failed"),
+        (50, "… HTTP 429, rate limited; attempt 1 failed"),
+    ] {
+        let mut screen = TranscriptRenderer::new(AnsiStyle::default(), width).holding_calls();
+        screen.event(&refused("slow down", Some(429), Some(5_000)));
+        assert_eq!(screen.running(Timestamp(0), None), [row]);
+    }
+}
+
+#[test]
+fn the_attempts_of_a_call_are_counted_once() {
+    use agentx::types::{ContextChange, ContextChanged, RequestPart, RunFinished};
+    let otherwise = RuntimeEvent::from(ContextChanged {
+        change: ContextChange::Repaired(RequestPart::Roles),
+    });
+    let finished = RuntimeEvent::from(RunFinished {
+        run_id: "run_1".into(),
+        status: RunStatus::Failed,
+        reason: None,
+        iterations: 1,
+    });
+    let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80).holding_calls();
+    for _ in 0..6 {
+        transcript.event(&refused("no", Some(500), Some(400)));
+    }
+    transcript.event(&refused("no", Some(500), None));
+    transcript.event(&refused("no (gave up after 7 attempts in 15s)", None, None));
+    transcript.event(&otherwise);
+    assert_eq!(
+        text(&mut transcript),
+        "… no (HTTP 500, server error); 7 attempts failed\n\
+         the server answered 500 each time; retried with alternating user and assistant messages\n"
+    );
+    transcript.event(&refused("no", Some(500), Some(400)));
+    let live = transcript.running(Timestamp(0), None);
+    assert_eq!(live, ["… no (HTTP 500, server error); attempt 8 failed"]);
+    transcript.event(&refused("no", Some(500), None));
+    transcript.event(&refused("no (gave up after 9 attempts in 1m15s)", None, None));
+    transcript.event(&finished);
+    let told = text(&mut transcript);
+    assert!(
+        told.contains("no (HTTP 500, server error; gave up after 9 attempts in 1m15s)\n"),
+        "{told}"
+    );
+    assert!(!told.contains("attempts failed"), "{told}");
 }
 
 #[test]
@@ -124,6 +202,7 @@ fn overflow() -> RuntimeEvent {
         recoverable: false,
         retry_in_ms: None,
         gives_up_in_ms: None,
+        status: None,
     }
     .into()
 }
@@ -390,6 +469,10 @@ fn an_answer_that_is_not_whole_says_so() {
         text(&mut transcript)
     };
     assert_eq!(told(StopReason::EndTurn, None), "… the model gave no answer\n");
+    let chat = TranscriptRenderer::new(AnsiStyle::default(), 80).with_costs();
+    let empty = |transcript: &TranscriptRenderer| context::no_answer(transcript.has_commands());
+    assert!(empty(&chat).contains("/retry asks again"));
+    assert_eq!(empty(&chat.looking_on()), "the model gave no answer");
     assert_eq!(told(StopReason::EndTurn, Some(goes_on.clone())), "");
     assert_eq!(
         told(StopReason::Other, None),
@@ -489,6 +572,7 @@ fn a_request_is_sent_otherwise_because_of_a_refusal_or_of_500s() {
             recoverable: true,
             retry_in_ms: None,
             gives_up_in_ms: None,
+            status: None,
         };
         transcript.event(&failed.into());
         transcript.context_changed(&ContextChange::Repaired(RequestPart::Media));

@@ -226,6 +226,7 @@ fn it_names_the_model_that_answers_and_counts_down_to_the_next_attempt() {
         recoverable: true,
         retry_in_ms: Some(30_000),
         gives_up_in_ms: None,
+        status: None,
     };
     for (wait, left) in [
         (86_400_000, "23h 59m"),
