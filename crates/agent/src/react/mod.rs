@@ -65,7 +65,7 @@ use std::sync::Arc;
 
 use agentx_types::{
     AgentConfig, AgentStateId, Api, Envelope, EnvironmentEvent, Message, MessageId, MessageOutput,
-    ModelRequest, RunStatus, ToolSpec, UserMessage, since,
+    ModelRequest, RunStatus, UserMessage, since,
 };
 use serde::{Deserialize, Serialize};
 
@@ -77,6 +77,7 @@ pub use nested_calls::{NestedCall, NestedStage};
 use stuck::StuckWatch;
 
 use crate::conversation::Conversation;
+use crate::files::kept_guard::KeptGuard;
 use crate::ledger::ToolLedger;
 use crate::run_lifecycle::{
     InputDecision, InputQueue, Run, RunInput, RunLifecycle, RunStep, StopCause, Totals,
@@ -120,6 +121,9 @@ pub struct ReactAgent {
     /// Calls that a judge refused.
     #[serde(default, skip_serializing_if = "RefusedCalls::is_empty")]
     refused: RefusedCalls,
+    /// The prepared guard of the configuration.
+    #[serde(skip)]
+    guard: KeptGuard,
 }
 
 impl ReactAgent {
@@ -139,6 +143,7 @@ impl ReactAgent {
             plan_note: None,
             given_items: GivenItems::default(),
             refused: RefusedCalls::default(),
+            guard: KeptGuard::default(),
         };
         agent.tell_initial_plan_mode();
         agent
@@ -264,12 +269,6 @@ impl ReactAgent {
             | E::Unknown(_) => {}
         }
         self.lifecycle.note_time(fact);
-    }
-
-    /// The tool of this name that is on offer. `recall`, which is on offer only after something was
-    /// condensed, is none of these.
-    fn tool(&self, name: &str) -> Option<&ToolSpec> {
-        self.config.tools.iter().find(|tool| tool.name == name)
     }
 
     fn on_user_message(&mut self, said: &UserMessage, step: &mut RunStep<'_>) {
