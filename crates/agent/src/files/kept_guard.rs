@@ -32,17 +32,17 @@ impl KeptPatterns {
     }
 
     /// Returns whether they are those of this guard. Another guard with equal patterns is prepared again.
-    fn are_of(&self, guard: &Arc<Guard>, workspace: &str) -> bool {
+    fn belong_to(&self, guard: &Arc<Guard>, workspace: &str) -> bool {
         Arc::ptr_eq(&self.guard, guard) && self.workspace == workspace
     }
 }
 
 impl KeptGuard {
     /// The prepared patterns of the guard of this configuration; `None` if it has none.
-    pub(crate) fn of(&mut self, config: &AgentConfig) -> Option<Arc<GuardPatterns>> {
+    pub(crate) fn patterns_for(&mut self, config: &AgentConfig) -> Option<Arc<GuardPatterns>> {
         let (guard, workspace) = (config.guard.as_ref()?, &config.workspace);
         let prepare = || KeptPatterns::new(guard, workspace);
-        if !self.0.get_or(prepare).are_of(guard, workspace) {
+        if !self.0.get_or(prepare).belong_to(guard, workspace) {
             self.0.clear();
         }
         Some(self.0.get_or(prepare).patterns.clone())
@@ -57,7 +57,7 @@ mod tests {
 
     /// The reason why the kept patterns guard a file.
     fn reason(kept: &mut KeptGuard, config: &AgentConfig, path: &str) -> Option<Guarded> {
-        let patterns = kept.of(config)?;
+        let patterns = kept.patterns_for(config)?;
         let guard = config.guard.as_deref()?;
         PreparedGuard::of_patterns(guard, patterns).reason(path)
     }
@@ -76,9 +76,12 @@ mod tests {
             }
         };
         let (mut kept, mut config) = (KeptGuard::default(), with("sub/key"));
-        let first = kept.of(&config).expect("patterns");
+        let first = kept.patterns_for(&config).expect("patterns");
         config.web_text = true;
-        assert!(Arc::ptr_eq(&first, &kept.of(&config).expect("patterns")));
+        assert!(Arc::ptr_eq(
+            &first,
+            &kept.patterns_for(&config).expect("patterns")
+        ));
         assert_eq!(reason(&mut kept, &config, "/ws/sub/key"), Some(Guarded::Secret));
         config.workspace = "/elsewhere".into();
         assert_eq!(reason(&mut kept, &config, "/ws/sub/key"), None);

@@ -38,7 +38,7 @@ impl ReactAgent {
     /// the run.
     pub(super) fn decide_call(&mut self, call: RequestedCall, step: &mut RunStep<'_>) {
         let own = self.own_tool(&call.name);
-        let patterns = self.guard.of(&self.config);
+        let patterns = self.guard.patterns_for(&self.config);
         let tools = Arc::clone(&self.config.tools);
         let tool = match self.tool_for(&call, own.as_ref(), &tools) {
             Ok(tool) => tool,
