@@ -74,22 +74,22 @@ pub(crate) fn fits_absolute(pattern: &str, path: &str) -> bool {
 /// assert_eq!(normalize("/ws", "../../x"), "/x");
 /// ```
 pub fn normalize(workspace: &str, path: &str) -> String {
-    let joined = if path.starts_with('/') {
-        path.to_owned()
-    } else {
-        format!("{workspace}/{path}")
-    };
-    let mut segments: Vec<&str> = Vec::new();
-    for segment in joined.split('/') {
+    let before = if path.starts_with('/') { "" } else { workspace };
+    let mut normal = String::with_capacity(before.len() + path.len() + 1);
+    for segment in before.split('/').chain(path.split('/')) {
         match segment {
             "" | "." => {}
-            ".." => {
-                segments.pop();
+            ".." => normal.truncate(normal.rfind('/').unwrap_or(0)),
+            name => {
+                normal.push('/');
+                normal.push_str(name);
             }
-            name => segments.push(name),
         }
     }
-    format!("/{}", segments.join("/"))
+    if normal.is_empty() {
+        normal.push('/');
+    }
+    normal
 }
 
 /// Returns whether the normalized `path` is `directory` or below it.
@@ -190,6 +190,22 @@ mod tests {
         ];
         for (pattern, text, expected) in cases {
             assert_eq!(fits(pattern, text), expected, "{pattern:?} {text:?}");
+        }
+    }
+
+    #[test]
+    fn normal_paths() {
+        for (workspace, path, normal) in [
+            ("/ws", "", "/ws"),
+            ("/ws/", "./a/.//b/", "/ws/a/b"),
+            ("/ws/sub", "../../../a", "/a"),
+            ("/ws", "..", "/"),
+            ("/ws", "/", "/"),
+            ("/ws", "/../a/../é", "/é"),
+            ("", "a/..", "/"),
+            ("/ws", "a/...", "/ws/a/..."),
+        ] {
+            assert_eq!(normalize(workspace, path), normal, "{workspace:?} {path:?}");
         }
     }
 

@@ -4,13 +4,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use agentx_agent::secret_files;
 use agentx_runtime::{
     CallSlots, Journal, MemoryLog, RequestValues, SessionBlobs, ToolContext, ToolOutputSink,
 };
 use agentx_types::{
     Access, Action, ActionBody, ActionId, AgentConfig, AgentKind, AgentStateId, AnalyzerSpec, AnswerCall,
     Api, ApprovalMode, AssessRisk, CallModel, CallTool, Cancel, CloseAgent, Condense, ContentPart,
-    DecideInnerCall, InputMode, InterruptAgent, Limits, Message, MessageId, ModelParams, ModelRequest,
+    DecideInnerCall, Guard, InputMode, InterruptAgent, Limits, Message, MessageId, ModelParams, ModelRequest,
     ModelSpec, NestedDecision, Prices, ProposeMemories, Report, Role, RunId, SendInput, SessionId,
     SpawnAgent, StartTimer, Timer, ToolCallId, ToolCallPart, ToolResultPart, ToolSpec, ToolStatus,
     UserMessage,
@@ -81,6 +82,11 @@ pub fn tools() -> Arc<[ToolSpec]> {
         tool("glob", "path", Access::Read),
         tool("grep", "path", Access::Read),
     ])
+}
+
+/// Returns the guard of the files that may hold secrets of a person at `/home/me`.
+pub fn guard() -> Arc<Guard> {
+    Arc::new(secret_files(&["~".to_owned(), "/home/me".to_owned()]))
 }
 
 /// Returns a configuration with [`tools`] that runs every call without asking.

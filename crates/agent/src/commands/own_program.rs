@@ -142,8 +142,10 @@ fn of_any_other(line: &str, reading: &CommandAnalysis) -> Option<&'static str> {
     };
     let hidden = reading.hides && line.contains(NAME) && RUNS.iter().any(|name| line.contains(name));
     let mentioned = || {
-        RUNS.iter()
-            .any(|name| reading.mentions_in_text_of_another(&format!("{NAME} {name}")))
+        !reading.texts.is_empty()
+            && RUNS
+                .iter()
+                .any(|name| reading.mentions_in_text_of_another(&format!("{NAME} {name}")))
     };
     (hidden || reading.commands.iter().chain(&reading.open).any(is_other) || mentioned()).then_some(OTHERS)
 }
@@ -194,10 +196,11 @@ fn version_5_reason(line: &str, reading: &CommandAnalysis) -> Option<&'static st
     let hidden =
         reading.hides && line.contains(NAME) && CHANGES.iter().any(|(group, _)| line.contains(group));
     let mentioned = || {
-        CHANGES.iter().any(|(group, verbs)| {
-            let mut patterns = verbs.iter().map(|verb| format!("{NAME} {group} {verb}"));
-            patterns.any(|pattern| reading.mentions_in_text(&pattern))
-        })
+        !reading.texts.is_empty()
+            && CHANGES.iter().any(|(group, verbs)| {
+                let mut patterns = verbs.iter().map(|verb| format!("{NAME} {group} {verb}"));
+                patterns.any(|pattern| reading.mentions_in_text(&pattern))
+            })
     };
     if hidden || commands().any(|command| is_about(command, changes)) || mentioned() {
         Some(SETTINGS)

@@ -9,6 +9,7 @@ mod declined_turns;
 mod dropped_beginning;
 mod given_context;
 mod history_window;
+mod latest_event;
 mod left_out;
 mod masking;
 mod max_tokens;

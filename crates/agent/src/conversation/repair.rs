@@ -392,9 +392,4 @@ impl Conversation {
         let mut all = later.chain(stays);
         all.any(|(seq, message)| message.content.iter().any(|part| kind(seq, part)))
     }
-
-    /// The latest event of the conversation.
-    pub(super) fn latest(&self) -> u64 {
-        self.entries.iter().map(Entry::seq).max().unwrap_or_default()
-    }
 }

@@ -5,6 +5,7 @@ pub mod auto_run_files;
 mod auto_run_since_9;
 pub mod closed_files;
 pub(crate) mod home_paths;
+pub(crate) mod kept_guard;
 pub(crate) mod own_names;
 pub(crate) mod path_pattern;
 pub(crate) mod prepared_guard;

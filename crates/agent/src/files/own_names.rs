@@ -12,8 +12,6 @@
 //! | `src/share/agentx/x` | `share/agentx` | no: the place is known |
 //! | `open(home + "/.config/agentx")` | `.config/agentx` | yes: in code |
 
-use agentx_types::Guard;
-
 use crate::commands::command_analysis::{ANYTHING, CommandAnalysis, STAR, names_meet};
 use crate::files::prepared_guard::{Guarded, PreparedGuard, shown};
 use crate::pattern::normalize;
@@ -27,12 +25,11 @@ const NO_NAME: &str = "\u{e000}";
 /// Returns the first name of a line that leads to the program's own files although its beginning is not
 /// known.
 pub(crate) fn own_name(
-    guard: &Guard,
     prepared: &PreparedGuard<'_>,
     reading: &CommandAnalysis,
     version: u32,
 ) -> Option<String> {
-    let ends = own_ends(guard);
+    let ends = prepared.own_ends();
     let mut names = reading
         .globs
         .iter()
@@ -78,23 +75,6 @@ fn without_known_parts(name: &str) -> String {
         _ => NO_NAME,
     });
     parts.collect::<Vec<_>>().join("/")
-}
-
-/// Returns the names of which the paths of the program's own files are made, in small letters, without the
-/// `**` at their end. Paths of a single name are skipped.
-fn own_ends(guard: &Guard) -> Vec<Vec<String>> {
-    let mut ends: Vec<Vec<String>> = Vec::new();
-    for pattern in &guard.own {
-        let pattern = pattern.to_lowercase();
-        let parts = pattern
-            .split('/')
-            .filter(|part| !matches!(*part, "" | "~" | "**"));
-        let end: Vec<String> = parts.map(str::to_owned).collect();
-        if end.len() > 1 && !ends.contains(&end) {
-            ends.push(end);
-        }
-    }
-    ends
 }
 
 /// Returns whether a name whose beginning is unknown has the last names of a path in it.

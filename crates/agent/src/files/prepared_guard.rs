@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::iter::once;
+use std::sync::Arc;
 
 use agentx_types::{Guard, since};
 
@@ -26,45 +27,73 @@ pub enum Guarded {
     Around,
 }
 
-/// The patterns of a guard, for the calls in one workspace.
-#[derive(Debug)]
+/// A guard, for the calls in one workspace.
+#[derive(Clone, Debug)]
 pub(crate) struct PreparedGuard<'g> {
     guard: &'g Guard,
+    patterns: Arc<GuardPatterns>,
+}
+
+/// The patterns of a guard, for the calls in one workspace.
+#[derive(Debug)]
+pub(crate) struct GuardPatterns {
     /// The workspace in lower case.
     workspace: String,
     /// The program's own files, which nothing excepts.
-    own: GuardedFiles<'g>,
-    secrets: GuardedFiles<'g>,
+    own: GuardedFiles,
+    secrets: GuardedFiles,
     /// Files that only look like those of secrets.
-    except: GuardedFiles<'g>,
+    except: GuardedFiles,
+    /// The names of which the paths of the program's own files are made.
+    own_ends: Vec<Vec<String>>,
+}
+
+impl GuardPatterns {
+    /// Prepares the patterns of a guard for the names of calls in a workspace.
+    pub(crate) fn new(guard: &Guard, workspace: &str) -> Self {
+        let workspace = workspace.to_lowercase();
+        Self {
+            own: GuardedFiles::new(&guard.own, &workspace),
+            secrets: GuardedFiles::new(&guard.secrets, &workspace),
+            except: GuardedFiles::new(&guard.except, &workspace),
+            own_ends: own_ends(guard),
+            workspace,
+        }
+    }
 }
 
 impl<'g> PreparedGuard<'g> {
     /// Prepares a guard for the names of calls in a workspace.
     pub(crate) fn new(guard: &'g Guard, workspace: &str) -> Self {
-        let workspace = workspace.to_lowercase();
-        Self {
-            guard,
-            own: GuardedFiles::new(&guard.own, &workspace),
-            secrets: GuardedFiles::new(&guard.secrets, &workspace),
-            except: GuardedFiles::new(&guard.except, &workspace),
-            workspace,
-        }
+        Self::of_patterns(guard, Arc::new(GuardPatterns::new(guard, workspace)))
+    }
+
+    /// A guard whose patterns were prepared before.
+    pub(crate) fn of_patterns(guard: &'g Guard, patterns: Arc<GuardPatterns>) -> Self {
+        Self { guard, patterns }
     }
 
     /// The same guard for relative names that begin at `base`; `None` if these do so.
     pub(crate) fn rebased(&self, base: &str) -> Option<Self> {
-        (base.to_lowercase() != self.workspace).then(|| Self::new(self.guard, base))
+        (base.to_lowercase() != self.patterns.workspace).then(|| Self::new(self.guard, base))
+    }
+
+    /// The names of which each path of the program's own files is made, in lower case, without the `**` at
+    /// its end. Paths of a single name are left out.
+    pub(crate) fn own_ends(&self) -> &[Vec<String>] {
+        &self.patterns.own_ends
     }
 
     /// The reason why a path is guarded.
     pub(crate) fn reason(&self, path: &str) -> Option<Guarded> {
         let forms = forms_in_small_letters(path);
-        let paths: Vec<ReadPath> = forms.map(|path| ReadPath::new(&path, &self.workspace)).collect();
-        let is_one_of = |files: &GuardedFiles<'_>| paths.iter().any(|path| files.has(path));
-        if is_one_of(&self.own) {
+        let paths: Vec<ReadPath> = forms
+            .map(|path| ReadPath::new(&path, &self.patterns.workspace))
+            .collect();
+        let is_one_of = |files: &GuardedFiles| paths.iter().any(|path| files.has(path));
+        if is_one_of(&self.patterns.own) {
             Some(Guarded::Own)
-        } else if is_one_of(&self.secrets) && !is_one_of(&self.except) {
+        } else if is_one_of(&self.patterns.secrets) && !is_one_of(&self.patterns.except) {
             Some(Guarded::Secret)
         } else {
             None
@@ -77,8 +106,10 @@ impl<'g> PreparedGuard<'g> {
     /// Stars alone match the program's own files; they name no other file in particular.
     pub(crate) fn reason_of_glob(&self, name: &str, version: u32) -> Option<Guarded> {
         let forms = forms_in_small_letters(name);
-        let read: Vec<ReadGlob> = forms.map(|name| ReadGlob::new(&name, &self.workspace)).collect();
-        let is_one_of = |files: &GuardedFiles<'_>, holds: fn(&str, &str) -> bool| {
+        let read: Vec<ReadGlob> = forms
+            .map(|name| ReadGlob::new(&name, &self.patterns.workspace))
+            .collect();
+        let is_one_of = |files: &GuardedFiles, holds: fn(&str, &str) -> bool| {
             // Earlier versions accept only a name that is surely one of the files.
             let holds = match version {
                 since::STARS_MATCH_OWN_FILES.. => holds,
@@ -86,35 +117,36 @@ impl<'g> PreparedGuard<'g> {
             };
             read.iter().any(|name| files.has_glob(name, holds))
         };
-        if is_one_of(&self.own, reaches) {
+        if is_one_of(&self.patterns.own, reaches) {
             Some(Guarded::Own)
         } else {
-            is_one_of(&self.secrets, names_behind_stars).then_some(Guarded::Secret)
+            is_one_of(&self.patterns.secrets, names_behind_stars).then_some(Guarded::Secret)
         }
     }
 
     /// The first of these folders that contains the program's own files or secrets, as far as the patterns
     /// name their place: a pattern for any folder (`/**/.env`) does not.
     pub(crate) fn first_around(&self, folders: &[String]) -> Option<(Guarded, String)> {
-        let is_around = |folder: &&String| self.lies_in(&[&self.own, &self.secrets], folder);
+        let is_around =
+            |folder: &&String| self.lies_in(&[&self.patterns.own, &self.patterns.secrets], folder);
         let folder = folders.iter().find(is_around)?;
         Some((Guarded::Around, shown(folder)))
     }
 
     /// The first folder of these that has the program's own files in it.
     pub(crate) fn first_around_own(&self, folders: &[String]) -> Option<String> {
-        let is_around = |folder: &&String| self.lies_in(&[&self.own], folder);
+        let is_around = |folder: &&String| self.lies_in(&[&self.patterns.own], folder);
         folders.iter().find(is_around).map(|folder| shown(folder))
     }
 
     /// Returns whether a file of these may be in a folder, at any depth.
-    fn lies_in(&self, files: &[&GuardedFiles<'_>], folder: &str) -> bool {
+    fn lies_in(&self, files: &[&GuardedFiles], folder: &str) -> bool {
         let below = |folder: &str| format!("{}/{ANYTHING}", folder.trim_end_matches('/'));
         ways_to_take(folder).any(|folder| {
             forms_in_small_letters(folder).any(|folder| {
                 // A name that begins with the mark of a variable may be any place; others decide about those.
-                let name =
-                    (!folder.starts_with(ANYTHING)).then(|| ReadGlob::new(&below(&folder), &self.workspace));
+                let name = (!folder.starts_with(ANYTHING))
+                    .then(|| ReadGlob::new(&below(&folder), &self.patterns.workspace));
                 name.is_some_and(|name| files.iter().any(|files| files.may_lie_in(&name)))
             })
         })
@@ -123,30 +155,28 @@ impl<'g> PreparedGuard<'g> {
 
 /// Patterns of one kind.
 #[derive(Debug, Default)]
-struct GuardedFiles<'g> {
+struct GuardedFiles {
     /// Those of a home, as `/~/REST`.
-    of_home: SortedPatterns<'g>,
-    others: SortedPatterns<'g>,
+    of_home: SortedPatterns,
+    others: SortedPatterns,
 }
 
-impl<'g> GuardedFiles<'g> {
+impl GuardedFiles {
     /// Sorts patterns; `workspace` is in lower case.
-    fn new(patterns: &'g [String], workspace: &str) -> Self {
-        let mut files = Self::default();
-        for pattern in patterns {
-            let is_placed = !pattern.starts_with("/**/");
-            let sorted = if pattern.starts_with('~') {
-                &mut files.of_home
-            } else {
-                &mut files.others
-            };
-            let absolute = match in_small_letters(pattern) {
-                Cow::Borrowed(pattern) => absolute_pattern(pattern, workspace),
-                Cow::Owned(pattern) => absolute_pattern(&pattern, workspace).into_owned().into(),
-            };
-            sorted.add(absolute, is_placed);
+    fn new(patterns: &[String], workspace: &str) -> Self {
+        let sorted = |of_home: bool| {
+            let patterns = patterns
+                .iter()
+                .filter(|pattern| pattern.starts_with('~') == of_home);
+            SortedPatterns::new(patterns.map(|pattern| {
+                let is_placed = !pattern.starts_with("/**/");
+                (absolute_in_small_letters(pattern, workspace), is_placed)
+            }))
+        };
+        Self {
+            of_home: sorted(true),
+            others: sorted(false),
         }
-        files
     }
 
     /// Returns whether a path in lower case is one of these files.
@@ -160,7 +190,7 @@ impl<'g> GuardedFiles<'g> {
     /// If it begins with a variable, it may begin at the root as well, which counts only if the rest names
     /// the file.
     fn has_glob(&self, name: &ReadGlob, holds: fn(&str, &str) -> bool) -> bool {
-        let has = |patterns: &SortedPatterns<'_>, name: &str, holds: fn(&str, &str) -> bool| {
+        let has = |patterns: &SortedPatterns, name: &str, holds: fn(&str, &str) -> bool| {
             let parts = GlobParts::new(name);
             let mut candidates = patterns.candidates_of_glob(&parts);
             candidates.any(|pattern| holds(pattern, name))
@@ -173,7 +203,7 @@ impl<'g> GuardedFiles<'g> {
 
     /// Returns whether one of these files, whose place is known, may have such a name.
     fn may_lie_in(&self, name: &ReadGlob) -> bool {
-        let may = |patterns: &SortedPatterns<'_>, name: &str| {
+        let may = |patterns: &SortedPatterns, name: &str| {
             let parts = GlobParts::new(name);
             let mut candidates = patterns.placed_candidates_of_glob(&parts);
             candidates.any(|pattern| meeting(pattern, name) != PathOverlap::Never)
@@ -186,6 +216,31 @@ impl<'g> GuardedFiles<'g> {
 /// A name for display in a question.
 pub(crate) fn shown(glob: &str) -> String {
     glob.replace(|c: char| c.is_control(), "*")
+}
+
+/// The names of which the paths of the program's own files are made, in lower case, without the `**` at their
+/// end. Paths of a single name are left out.
+fn own_ends(guard: &Guard) -> Vec<Vec<String>> {
+    let mut ends: Vec<Vec<String>> = Vec::new();
+    for pattern in &guard.own {
+        let pattern = pattern.to_lowercase();
+        let parts = pattern
+            .split('/')
+            .filter(|part| !matches!(*part, "" | "~" | "**"));
+        let end: Vec<String> = parts.map(str::to_owned).collect();
+        if end.len() > 1 && !ends.contains(&end) {
+            ends.push(end);
+        }
+    }
+    ends
+}
+
+/// A pattern as an absolute one in lower case.
+fn absolute_in_small_letters<'p>(pattern: &'p str, workspace: &str) -> Cow<'p, str> {
+    match in_small_letters(pattern) {
+        Cow::Borrowed(pattern) => absolute_pattern(pattern, workspace),
+        Cow::Owned(pattern) => absolute_pattern(&pattern, workspace).into_owned().into(),
+    }
 }
 
 /// A pattern in lower case; nearly all of them are.
@@ -241,7 +296,7 @@ mod tests {
         let path = ReadPath::new(name, "/ws");
         let glob = ReadGlob::new(name, "/ws");
         let parts = GlobParts::new(&glob.absolute);
-        let of_kind = |files: &GuardedFiles<'_>| {
+        let of_kind = |files: &GuardedFiles| {
             let of_home = path.below_home.iter();
             files.others.candidates(&path.absolute).count()
                 + of_home
@@ -249,7 +304,7 @@ mod tests {
                     .sum::<usize>()
                 + files.others.placed_candidates_of_glob(&parts).count()
         };
-        of_kind(&guard.own) + of_kind(&guard.secrets)
+        of_kind(&guard.patterns.own) + of_kind(&guard.patterns.secrets)
     }
 
     #[test]
@@ -277,7 +332,7 @@ mod tests {
         let compared = |name: &str| {
             let glob = ReadGlob::new(&name.replace('*', "\u{1}"), "/ws");
             let parts = GlobParts::new(&glob.absolute);
-            let files = [&prepared.own.others, &prepared.secrets.others];
+            let files = [&prepared.patterns.own.others, &prepared.patterns.secrets.others];
             files
                 .map(|files| files.candidates_of_glob(&parts).count())
                 .iter()

@@ -38,18 +38,19 @@ impl ReactAgent {
     /// the run.
     pub(super) fn decide_call(&mut self, call: RequestedCall, step: &mut RunStep<'_>) {
         let own = self.own_tool(&call.name);
-        let tool = match self.tool_for(&call, own.as_ref()) {
+        let patterns = self.guard.patterns_for(&self.config);
+        let tools = Arc::clone(&self.config.tools);
+        let tool = match self.tool_for(&call, own.as_ref(), &tools) {
             Ok(tool) => tool,
             Err(text) => return self.answer_new(call, ToolStatus::Invalid, text, step),
         };
-        let verdict = match approval::decide(&self.config, tool, &call.input) {
+        let verdict = match approval::decide_prepared(&self.config, patterns, tool, &call.input) {
             Verdict::Ask(_) if self.is_question(&call.name) => Verdict::Allow {
                 outside_workspace: false,
             },
             verdict => verdict,
         };
-        let tool = tool.clone();
-        self.take_call(call, &tool, verdict, step);
+        self.take_call(call, tool, verdict, step);
     }
 
     /// Carries out a decision about a call; returns the stage that it is in then.
@@ -76,16 +77,17 @@ impl ReactAgent {
         }
     }
 
-    /// Returns the tool of a call: `own`, if that is the machine's own tool of this name, or the one on
-    /// offer.
+    /// Returns the tool of a call: `own`, if that is the machine's own tool of this name, or the one among
+    /// the `tools` on offer.
     ///
     /// # Errors
     /// Returns the message to the model if the call is a mistake: its arguments are not valid JSON or do
     /// not fit, or no tool has its name.
     pub(super) fn tool_for<'a>(
-        &'a self,
+        &self,
         call: &RequestedCall,
         own: Option<&'a ToolSpec>,
+        tools: &'a [ToolSpec],
     ) -> Result<&'a ToolSpec, String> {
         if let Some(invalid) = &call.invalid {
             return Err(format!(
@@ -93,7 +95,8 @@ impl ReactAgent {
                 invalid.error
             ));
         }
-        let Some(tool) = own.or_else(|| self.tool(&call.name)) else {
+        let offered = || tools.iter().find(|tool| tool.name == call.name);
+        let Some(tool) = own.or_else(offered) else {
             return Err(format!(
                 "There is no tool {:?}. The tools are: {}.",
                 call.name,
@@ -104,6 +107,12 @@ impl ReactAgent {
             Some(text) => Err(text),
             None => Ok(tool),
         }
+    }
+
+    /// The tool of this name that is on offer. `recall`, which is on offer only after something was
+    /// condensed, is none of these.
+    pub(super) fn tool(&self, name: &str) -> Option<&ToolSpec> {
+        self.config.tools.iter().find(|tool| tool.name == name)
     }
 
     /// Hands a call to its tool. The action contains everything that the tool needs: its steps from before a

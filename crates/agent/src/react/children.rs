@@ -59,7 +59,8 @@ impl ReactAgent {
         if let Some(answered) = self.answer_by_itself(call, step) {
             return Some(answered);
         }
-        if self.config.agents.is_empty() && self.own_tool(DELEGATE).is_none() {
+        let is_about_agents = matches!(call.name.as_str(), DELEGATE | AGENTS);
+        if !is_about_agents || (self.config.agents.is_empty() && self.own_tool(DELEGATE).is_none()) {
             return None;
         }
         match call.name.as_str() {

@@ -86,7 +86,7 @@ impl ReactAgent {
     /// The message to the model about a call that no tool can take.
     fn mistake_in(&self, call: &RequestedCall) -> Option<String> {
         let own = self.own_tool(&call.name);
-        let found = self.tool_for(call, own.as_ref());
+        let found = self.tool_for(call, own.as_ref(), &self.config.tools);
         found.err()
     }
 

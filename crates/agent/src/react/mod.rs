@@ -69,7 +69,7 @@ use std::sync::Arc;
 
 use agentx_types::{
     AgentConfig, AgentStateId, Api, Envelope, EnvironmentEvent, Message, MessageOutput, ModelRequest,
-    RunStatus, ToolSpec, UserMessage, since,
+    RunStatus, UserMessage, since,
 };
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +84,7 @@ use reminders::ReminderList;
 use stuck::StuckWatch;
 
 use crate::conversation::Conversation;
+use crate::files::kept_guard::KeptGuard;
 use crate::ledger::ToolLedger;
 use crate::run_lifecycle::{
     InputDecision, InputQueue, Run, RunInput, RunLifecycle, RunStep, StopCause, Totals,
@@ -133,6 +134,9 @@ pub struct ReactAgent {
     /// The reminders that are not due yet.
     #[serde(default, skip_serializing_if = "agentx_types::is_default")]
     reminders: ReminderList,
+    /// The prepared guard of the configuration.
+    #[serde(skip)]
+    guard: KeptGuard,
 }
 
 impl ReactAgent {
@@ -154,6 +158,7 @@ impl ReactAgent {
             refused: RefusedCalls::default(),
             learning: LearningWatch::default(),
             reminders: ReminderList::default(),
+            guard: KeptGuard::default(),
         };
         agent.tell_initial_plan_mode();
         agent
@@ -257,12 +262,6 @@ impl ReactAgent {
             | E::Unknown(_) => {}
         }
         self.lifecycle.note_time(fact);
-    }
-
-    /// The tool of this name that is on offer. `recall`, which is on offer only after something was
-    /// condensed, is none of these.
-    fn tool(&self, name: &str) -> Option<&ToolSpec> {
-        self.config.tools.iter().find(|tool| tool.name == name)
     }
 
     fn on_user_message(

@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use agentx_runtime::{Digest, Fact};
-use agentx_types::{Envelope, SessionId, Timestamp};
+use agentx_types::{Envelope, EnvironmentEvent, SessionId, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::error::Fault;
@@ -262,7 +262,7 @@ fn part_facts(
                     return Ok(ControlFlow::Break(()));
                 }
                 let fact = fact_of(session, seq, decoder, body, aside.as_deref())?;
-                page.facts.push(fact);
+                page.facts.push(Arc::new(fact));
             }
             Ok(ControlFlow::Continue(()))
         })
@@ -277,6 +277,17 @@ pub(crate) fn fact(
     decoder: &SegmentDecoder,
     body: &StoredBody<'_>,
 ) -> Result<Fact, ChainStop> {
+    envelope(connection, session, seq, decoder, body).map(Arc::new)
+}
+
+/// The same for a reader that shares it with nobody.
+pub(crate) fn envelope(
+    connection: &Connection,
+    session: &SessionId,
+    seq: u64,
+    decoder: &SegmentDecoder,
+    body: &StoredBody<'_>,
+) -> Result<Envelope<EnvironmentEvent>, ChainStop> {
     let aside = aside(connection, body, seq)?;
     fact_of(session, seq, decoder, body, aside.as_deref())
 }
@@ -295,11 +306,11 @@ fn fact_of(
     decoder: &SegmentDecoder,
     body: &StoredBody<'_>,
     aside: Option<&str>,
-) -> Result<Fact, ChainStop> {
+) -> Result<Envelope<EnvironmentEvent>, ChainStop> {
     let damage = |what| Damage { seq, what };
     let read = body.event(aside).map_err(damage)?;
     let context = decoder.context().map_err(damage)?;
-    Ok(Arc::new(Envelope {
+    Ok(Envelope {
         seq,
         index: None,
         at: Timestamp(decoder.at),
@@ -310,7 +321,7 @@ fn fact_of(
         cause: context.cause.clone(),
         event: read.event,
         newer: read.newer,
-    }))
+    })
 }
 
 pub(crate) fn blob_payload(connection: &Connection, hash: &Digest, seq: u64) -> Result<String, ChainStop> {

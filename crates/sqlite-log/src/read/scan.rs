@@ -2,7 +2,6 @@
 //! thousands of pieces is lent in a few facts, which reuse the memory of the fact before.
 
 use std::ops::{ControlFlow, RangeInclusive};
-use std::sync::Arc;
 
 use agentx_runtime::TakeFact;
 use agentx_types::{Envelope, EnvironmentEvent, SessionId, Timestamp};
@@ -10,7 +9,7 @@ use rusqlite::Connection;
 
 use crate::error::Fault;
 use crate::keys::session_row;
-use crate::read::{ChainStop, ends, fact, next_body, parts, rows};
+use crate::read::{ChainStop, ends, envelope, next_body, parts, rows};
 use crate::rows::chain::{Chain, GoodRow};
 use crate::rows::codec::{SegmentDecoder, StoredBody};
 
@@ -99,8 +98,8 @@ impl FactLender<'_> {
         let (mut seq, last) = seqs.into_inner();
         let goes_on = |fact: &mut Envelope<EnvironmentEvent>| begin_again(fact, decoder, body);
         if !self.fact.as_mut().is_some_and(goes_on) {
-            let fact = fact(self.connection, self.session, seq, decoder, body)?;
-            self.fact = Some(Arc::unwrap_or_clone(fact));
+            let fact = envelope(self.connection, self.session, seq, decoder, body)?;
+            self.fact = Some(fact);
         }
         let Some(fact) = &mut self.fact else {
             return Ok(seq);

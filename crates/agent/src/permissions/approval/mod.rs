@@ -7,6 +7,7 @@
 //! tool finds out where a path leads, and calls [`link_refusal`]. Everything is a function of the logged
 //! configuration and the call, under the version of the rules that the session uses.
 
+mod covering;
 mod links;
 mod mode;
 mod oversized;
@@ -14,16 +15,19 @@ mod reading;
 mod unasked_calls;
 mod verdict;
 
+pub use covering::{covered_together, covers, suggested};
 pub use links::link_refusal;
 pub use reading::unasked_reading;
 pub use unasked_calls::is_unasked;
 pub use verdict::{ExplainedVerdict, Question, Verdict};
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use agentx_types::{Access, AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, ToolSpec, since};
+use agentx_types::{Access, AgentConfig, ApprovalMode, Rule, RuleEffect, ToolSpec, since};
 use serde_json::Value;
 
+use crate::files::prepared_guard::GuardPatterns;
 use crate::permissions::call_subject::CallSubject;
 use crate::permissions::call_subject::hosts::describe_reach;
 pub use crate::permissions::call_subject::member_directory;
@@ -67,8 +71,12 @@ fn mode_of(config: &AgentConfig) -> ApprovalMode {
 /// Returns whether the settings of the server require a question before this call, regardless of the
 /// session's own rules and mode. `false` if no server has the session open.
 pub fn asked_by_server(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> bool {
+    config.server_rules.is_some() && is_asked_by_server(config, &CallSubject::of_agent(config, tool, input))
+}
+
+fn is_asked_by_server(config: &AgentConfig, subject: &CallSubject<'_>) -> bool {
     config.server_rules.as_ref().is_some_and(|server| {
-        let judged = judge_by(config, &server.rules, ApprovalMode::Ask, tool, input);
+        let judged = judge_by(config, &server.rules, ApprovalMode::Ask, subject);
         !matches!(judged.verdict, Verdict::Allow { .. })
     })
 }
@@ -116,6 +124,17 @@ pub fn decide(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Verdict {
     explain_decision(config, tool, input).verdict
 }
 
+/// Decides about a call as [`decide`] does, by a guard whose patterns were prepared before.
+pub(crate) fn decide_prepared(
+    config: &AgentConfig,
+    patterns: Option<Arc<GuardPatterns>>,
+    tool: &ToolSpec,
+    input: &Value,
+) -> Verdict {
+    let subject = CallSubject::of_prepared(config, patterns, tool, input);
+    explain(config, &subject).verdict
+}
+
 /// Decides about a call as [`decide`] does, and returns the rules and the words that led to the verdict.
 ///
 /// In the session of a member, a question that the server's rules ask is marked for the operator.
@@ -137,9 +156,13 @@ pub fn decide(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Verdict {
 /// assert_eq!(judged.reason, "the rule \"deny change in src/**\" denies it");
 /// ```
 pub fn explain_decision(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> ExplainedVerdict {
-    let mut judged = judge_by(config, &rules_of(config), mode_of(config), tool, input);
+    explain(config, &CallSubject::of_agent(config, tool, input))
+}
+
+fn explain(config: &AgentConfig, subject: &CallSubject<'_>) -> ExplainedVerdict {
+    let mut judged = judge_by(config, &rules_of(config), mode_of(config), subject);
     if let Verdict::Ask(question) = &mut judged.verdict {
-        question.by_server = asked_by_server(config, tool, input);
+        question.by_server = is_asked_by_server(config, subject);
         if question.by_server && member_directory(config).is_some() {
             judged.reason.push_str(who_may_allow(config.rules_version));
             question.reason.clone_from(&judged.reason);
@@ -161,10 +184,9 @@ fn judge_by(
     config: &AgentConfig,
     rules: &[Rule],
     mode: ApprovalMode,
-    tool: &ToolSpec,
-    input: &Value,
+    subject: &CallSubject<'_>,
 ) -> ExplainedVerdict {
-    let subject = CallSubject::of_agent(config, tool, input);
+    let tool = subject.tool;
     let (outside, version) = (subject.is_outside(), config.rules_version);
     if let Some(reason) = subject.never_allowed() {
         return denied(reason, Vec::new());
@@ -173,7 +195,7 @@ fn judge_by(
         return denied(reason.to_owned(), Vec::new());
     }
     if subject.is_too_much_for(rules) {
-        return oversized::judge(config, &subject, rules, mode);
+        return oversized::judge(config, subject, rules, mode);
     }
     if let Some(index) = subject.first_rule_with(RuleEffect::Deny, rules) {
         let reason = if is_read_only(config, tool, &rules[index]) {
@@ -184,7 +206,7 @@ fn judge_by(
         return denied(reason, vec![index]);
     }
     if let Some(why) = subject.asked_whatever_rules_say(rules) {
-        return asked_by_mode(config, &subject, mode, &why, Vec::new());
+        return asked_by_mode(config, subject, mode, &why, Vec::new());
     }
     let asking = match subject.first_rule_with(RuleEffect::Ask, rules) {
         Some(index) => Some((
@@ -213,7 +235,7 @@ fn judge_by(
         return allowed(outside, by(rules, &allowing, version), allowing);
     }
     if mode == ApprovalMode::Auto {
-        return unasked(config, &subject, rules, asking);
+        return unasked(config, subject, rules, asking);
     }
     let (reason, made_by) = match (asking, subject.allowed_by_default(mode)) {
         (None, Some(reason)) => return allowed(false, reason.into(), Vec::new()),
@@ -223,7 +245,7 @@ fn judge_by(
     if mode == ApprovalMode::Deny {
         return denied(format!("{reason}, {}", nobody_asked(config)), made_by);
     }
-    asked(&subject, reason, made_by)
+    asked(subject, reason, made_by)
 }
 
 /// The question about a call that no rule asks about, for this reason.
@@ -271,70 +293,6 @@ pub fn always_asked(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Opt
 /// ```
 pub fn is_outside_workspace(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> bool {
     CallSubject::of(&config.workspace, config.rules_version, tool, input).is_outside()
-}
-
-/// Returns whether this rule alone applies to a call: an `allow` rule has to cover all of it, other rules any
-/// part.
-///
-/// It uses the latest version of the rules, and neither the guard nor the mode of a configuration. A rule
-/// with an `origin` counts as after such text.
-///
-/// ```
-/// use agentx_agent::approval::covers;
-/// use agentx_types::{Access, Rule, RuleEffect, ToolSpec};
-/// use serde_json::json;
-///
-/// let bash = ToolSpec::new("bash", "", json!({"type": "object"}), Access::Run).with_command_argument("command");
-/// let ls = |effect| Rule {
-///     effect, tool: "bash".into(), argument: Some("ls *".into()), path: None, workspace: None, origin: None,
-/// };
-/// let line = json!({"command": "ls -l; make"});
-/// assert!(!covers(&ls(RuleEffect::Allow), "/ws", &bash, &line), "no rule allows `make`");
-/// assert!(covers(&ls(RuleEffect::Deny), "/ws", &bash, &line), "`ls` is a part of the line");
-/// ```
-pub fn covers(rule: &Rule, workspace: &str, tool: &ToolSpec, input: &Value) -> bool {
-    let subject = CallSubject::of(workspace, RULES_VERSION, tool, input);
-    let rules = std::slice::from_ref(rule);
-    match rule.effect {
-        RuleEffect::Allow => subject.allowed_by(rules).is_some(),
-        effect => subject.first_rule_with(effect, rules).is_some(),
-    }
-}
-
-/// The rules, by their places, that allow a call together; `None` if they do not.
-///
-/// A rule for the whole call is returned alone. Otherwise there is one rule for each command of the line, in
-/// the order of the commands and without doubles: `git status; ls` is covered by `allow bash: git *` and
-/// `allow bash: ls *` together. A part that the configuration lets run because it only reads needs none. The
-/// latest version of the rules counts.
-pub fn covered_together(
-    rules: &[Rule],
-    config: &AgentConfig,
-    tool: &ToolSpec,
-    input: &Value,
-) -> Option<Vec<usize>> {
-    let newest = AgentConfig {
-        rules_version: RULES_VERSION,
-        ..config.clone()
-    };
-    let alone = CallSubject::of(&config.workspace, RULES_VERSION, tool, input).allowed_by(rules);
-    alone.or_else(|| CallSubject::of_agent(&newest, tool, input).allowed_by(rules))
-}
-
-/// The rule that an answer of "always" would keep for a call, whatever is decided about the call.
-///
-/// ```
-/// use agentx_agent::approval::{describe, suggested};
-/// use agentx_agent::fixtures;
-/// use agentx_types::RULES_VERSION;
-///
-/// let mut config = fixtures::config();
-/// config.rules_version = RULES_VERSION;
-/// let kept = suggested(&config, &config.tools[1], &serde_json::json!({"path": "src/a.rs"}));
-/// assert_eq!(describe(&kept), "\"allow change in src/* (only in /ws)\"");
-/// ```
-pub fn suggested(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Rule {
-    CallSubject::of_agent(config, tool, input).suggested()
 }
 
 /// Returns whether a tool, such as a script with `invoke`, may make this call of `tool`. A refusal says what

@@ -35,7 +35,7 @@ impl<'a> CallSubject<'a> {
         if matches!(found, Some((Guarded::Own, _))) {
             return found;
         }
-        let own = || own_names::own_name(guard, prepared, reading, self.version);
+        let own = || own_names::own_name(prepared, reading, self.version);
         let own = sees_values.then(own).flatten().map(|name| (Guarded::Own, name));
         let around = || prepared.first_around(&self.folders_taken());
         let any = || self.unchecked_place(guard).map(|place| (Guarded::Around, place));

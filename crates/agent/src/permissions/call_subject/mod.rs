@@ -26,6 +26,7 @@ pub(crate) mod uncovered;
 mod written_files;
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 use agentx_types::{Access, AgentConfig, Guard, Rule, RuleEffect, ToolReach, ToolSpec, since};
 use serde_json::Value;
@@ -35,7 +36,7 @@ use crate::commands::command_split::{take_apart_as, trimmed};
 use crate::commands::own_program;
 use crate::commands::severity::runs_git;
 use crate::files::auto_run_files::{is_guarded_as, is_instructions_as};
-use crate::files::prepared_guard::{Guarded, PreparedGuard};
+use crate::files::prepared_guard::{GuardPatterns, Guarded, PreparedGuard};
 use crate::pattern::{fits, is_within, literal, normalize};
 use crate::permissions::remembered_rule;
 use crate::permissions::rule_options::{fits_anywhere, fits_by_options};
@@ -116,8 +117,21 @@ impl<'a> CallSubject<'a> {
 
     /// A call of an agent: with the files that its configuration guards, and the directory of a member.
     pub(crate) fn of_agent(config: &'a AgentConfig, tool: &'a ToolSpec, input: &Value) -> Self {
+        Self::of_prepared(config, None, tool, input)
+    }
+
+    /// The same, with the patterns of the configuration's guard if they were prepared before.
+    pub(crate) fn of_prepared(
+        config: &'a AgentConfig,
+        patterns: Option<Arc<GuardPatterns>>,
+        tool: &'a ToolSpec,
+        input: &Value,
+    ) -> Self {
         let mut subject = Self::of(&config.workspace, config.rules_version, tool, input);
         subject.guard = config.guard.as_deref();
+        if let (Some(guard), Some(patterns)) = (subject.guard, patterns) {
+            subject.prepared = PreparedGuard::of_patterns(guard, patterns).into();
+        }
         subject.member_directory = member_directory(config);
         subject.web_text = config.web_text;
         if let Some(guard) = subject.guard {

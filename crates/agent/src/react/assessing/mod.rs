@@ -172,7 +172,7 @@ impl ReactAgent {
         let CallStage::Assessing(CallAssessment { verdicts, .. }) = stage else {
             return;
         };
-        let tool = match self.tool_for(&call, None) {
+        let tool = match self.tool_for(&call, None, &self.config.tools) {
             Ok(tool) => tool.clone(),
             Err(text) => return self.answer_open(index, ToolStatus::Invalid, text, step),
         };
