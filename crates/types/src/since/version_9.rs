@@ -348,3 +348,7 @@ pub const REMINDERS_ARE_FACTS: u32 = 9;
 /// The schema of a run's answer counts as part of the beginning of requests: thinking that was made beside
 /// another one is left out.
 pub const SCHEMAS_BEGIN_REQUESTS: u32 = 9;
+
+/// Words of people other than the owner keep the approval mode of the time at which they came: a mode that
+/// asks less, set later by somebody else, does not cover the run that takes them up.
+pub const WORDS_KEEP_THEIR_MODE: u32 = 9;
