@@ -200,7 +200,7 @@ impl Server {
             ..
         } = self;
         let limits = &state.options().limits;
-        let connections = ConnectionLimiter::new(limits.connections, limits.connections_per_address);
+        let connections = ConnectionLimiter::new(limits);
         let router = api.merge(ws::router(state.clone()));
         let router = router.merge(own_routes);
         let router = router.layer(middleware::from_fn_with_state(state.clone(), enter));
@@ -332,7 +332,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
 ) {
     let began = Arc::new(AtomicBool::new(false));
     let has_begun = began.clone();
-    let unread = permit.clone();
+    let (unread, held) = (permit.clone(), permit.held().clone());
     let proxies = state.proxies().clone();
     let service = tower::ServiceBuilder::new()
         .map_request(move |mut request: hyper::Request<hyper::body::Incoming>| {
@@ -348,7 +348,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     let limits = &state.options().limits;
     let patience = limits.stalled.saturating_mul(2);
     let lingers = move || unread.lingers();
-    let stream = StallTimeout::new(Lingering::new(stream, LINGER, lingers), patience);
+    let stream = StallTimeout::new(Lingering::new(stream, LINGER, lingers), patience).counted(held);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.keep)

@@ -8,19 +8,23 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use agentx_types::OwnerId;
 use agentx_types::wire::Problem;
 use axum::extract::ConnectInfo;
 use axum::http::Extensions;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::connections::held_bytes::{HeldBytes, HeldShare};
 use crate::counts::ServerCounters;
 use crate::problems::problem;
+use crate::settings::options::ServerLimits;
 
 /// The connections of a server.
 pub(crate) struct ConnectionLimiter {
     all: Arc<Semaphore>,
     unknown: Arc<UnauthenticatedCounts>,
     per_address: usize,
+    held: Arc<HeldBytes>,
 }
 
 /// The number of unauthenticated connections of each address.
@@ -59,6 +63,7 @@ struct ConnectionCounts {
     /// For a proxy's connection: the counts of the clients behind it.
     shared: Option<(Arc<UnauthenticatedCounts>, usize)>,
     unknown: Mutex<Option<AddressSlot>>,
+    held: HeldShare,
     lingers: AtomicBool,
 }
 
@@ -69,12 +74,14 @@ struct AddressSlot {
 }
 
 impl ConnectionLimiter {
-    /// Creates a limiter of `all` connections, and of `per_address` unauthenticated ones per address.
-    pub(crate) fn new(all: usize, per_address: usize) -> Self {
+    /// Creates a limiter of all connections, of the unauthenticated ones of each address, and of the bytes
+    /// that wait for their readers.
+    pub(crate) fn new(limits: &ServerLimits) -> Self {
         Self {
-            all: Arc::new(Semaphore::new(all)),
+            all: Arc::new(Semaphore::new(limits.connections)),
             unknown: Arc::default(),
-            per_address,
+            per_address: limits.connections_per_address,
+            held: Arc::new(HeldBytes::new(limits.held())),
         }
     }
 
@@ -109,6 +116,7 @@ impl ConnectionLimiter {
             _seat: seat,
             shared: shared.then(|| (self.unknown.clone(), self.per_address)),
             unknown: Mutex::new(of_address),
+            held: self.held.share(network(address).to_string()),
             lingers: AtomicBool::new(false),
         })))
     }
@@ -133,6 +141,7 @@ impl Permit {
             return true;
         };
         self.identified();
+        self.0.held.belongs_to(&network(address).to_string());
         let of_address = unknown.add(address, *most);
         let has_room = of_address.is_some();
         *self.0.unknown.lock().unwrap_or_else(PoisonError::into_inner) = of_address;
@@ -148,6 +157,17 @@ impl Permit {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         drop(of_address);
+    }
+
+    /// Notes who has authenticated: the connection, and the bytes that wait for it, count for this person.
+    pub(crate) fn belongs_to(&self, person: &OwnerId) {
+        self.identified();
+        self.0.held.belongs_to(person.as_str());
+    }
+
+    /// Returns the part of the connection in the bytes that the server holds for readers.
+    pub(crate) fn held(&self) -> &HeldShare {
+        &self.0.held
     }
 
     /// Keeps the connection open for a moment after the answer, because the client may still be sending a

@@ -281,7 +281,7 @@ impl SocketReader {
         } else {
             self.shared.allowance.lift();
             if let Some(permit) = &self.shared.permit {
-                permit.identified();
+                permit.belongs_to(&identity.person);
             }
         }
         self.caller = Some(identity.at(client, &self.shared.address));
