@@ -105,7 +105,7 @@ impl ReactAgent {
                 Some(person) => format!(
                     " — another person ({}) said: {}",
                     other_authors::id(person),
-                    other_authors::entry(&other_authors::plain(note))
+                    other_authors::entry(&other_authors::plain_since(note, self.config.rules_version))
                 ),
                 None => format!(" — they said: {note}"),
             };

@@ -352,3 +352,6 @@ pub const SCHEMAS_BEGIN_REQUESTS: u32 = 9;
 /// Words of people other than the owner keep the approval mode of the time at which they came: a mode that
 /// asks less, set later by somebody else, does not cover the run that takes them up.
 pub const WORDS_KEEP_THEIR_MODE: u32 = 9;
+
+/// Tags of authors are also removed from texts of others if invisible characters interrupt them.
+pub const INTERRUPTED_TAGS_ARE_REMOVED: u32 = 9;
