@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::actions::session_actions::to_problem;
 use crate::auth::caller::Caller;
+use crate::auth::issued_tokens::TokenClient;
 use crate::connections::channel::ConnectionChannel;
 use crate::connections::connection_limits::{Permit, address_of};
 use crate::quotas::{ConnectionSlot, QuotaGuard};
@@ -76,12 +77,17 @@ impl ApiConnection {
         &self,
         state: &ServerState,
         challenge: &AuthChallenge,
-        (public_key, signature): (&str, &str),
+        public_key: &str,
+        signature: &str,
     ) -> Result<String, Box<Problem>> {
-        let client = (&self.channel, &*self.address, state.now_ms());
+        let client = TokenClient {
+            channel: &self.channel,
+            address: &self.address,
+            now_ms: state.now_ms(),
+        };
         let issued = state
             .auth()
-            .token_of_kept(public_key, challenge, signature, client);
+            .token_of_kept(public_key, challenge, signature, &client);
         issued.map(|issued| issued.token)
     }
 

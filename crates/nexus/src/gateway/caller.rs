@@ -4,7 +4,7 @@
 use agentx_identity::AuthChallenge;
 use agentx_server::auth::{CLIENT_HEADER, bearer_subprotocol};
 use agentx_server::{ApiConnection, CountedConnection, ServerState};
-use agentx_types::wire::{CommandFrame, NONCE_HEADER, Person};
+use agentx_types::wire::{CommandFrame, NONCE_HEADER, Person, Problem};
 use agentx_types::{OwnerId, SessionId};
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -19,6 +19,7 @@ use tower::ServiceExt as _;
 
 use super::event_stream::{NexusEventStream, QUERY};
 use super::refusal::ApiRefusal;
+use crate::frames::requests::NexusProof;
 
 /// The name of a program that gives itself none. All tabs of a person are one program, so that each may send.
 const PROGRAM: &str = "nexus";
@@ -205,14 +206,14 @@ impl NexusCaller {
     pub(crate) fn sign_in(
         &mut self,
         challenge: &AuthChallenge,
-        (public_key, signature): (&str, &str),
+        proof: &NexusProof,
     ) -> Result<(), ApiRefusal> {
-        let proof = (public_key, signature);
-        let token = self
+        let signed = self
             .connection
-            .sign_in(&self.state, challenge, proof)
-            .map_err(|problem| ApiRefusal::new(StatusCode::UNAUTHORIZED, &problem.code, problem.detail))?;
-        self.use_token(&token);
+            .sign_in(&self.state, challenge, &proof.public_key, &proof.signature);
+        let refused =
+            |problem: Box<Problem>| ApiRefusal::new(StatusCode::UNAUTHORIZED, &problem.code, problem.detail);
+        self.use_token(&signed.map_err(refused)?);
         Ok(())
     }
 }

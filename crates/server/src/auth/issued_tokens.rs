@@ -21,6 +21,16 @@ pub struct IssuedToken {
     pub expires_at_ms: u64,
 }
 
+/// The client to whom a token is issued, and the time.
+pub(crate) struct TokenClient<'a> {
+    /// The kind of connection on which the token will count.
+    pub(crate) channel: &'a ConnectionChannel,
+    /// The address, as it is counted.
+    pub(crate) address: &'a str,
+    /// Milliseconds since 1970.
+    pub(crate) now_ms: u64,
+}
+
 impl Authenticator {
     /// Answers an open challenge from `address` with a token. The token is valid only on connections of the
     /// same kind: a token that was issued after the server had proved its key is useless on a connection
@@ -38,7 +48,12 @@ impl Authenticator {
         let (nonce, expires_at_ms) = challenge;
         let challenge = self.challenge_of(nonce, expires_at_ms);
         let identity = self.answered(public_key, &challenge, signature, channel, now_ms)?;
-        self.issue(identity, (channel, address, now_ms))
+        let client = TokenClient {
+            channel,
+            address,
+            now_ms,
+        };
+        self.issue(identity, &client)
     }
 
     /// Takes an open challenge out of those that count over HTTP: from then on it counts only where it is
@@ -59,24 +74,21 @@ impl Authenticator {
         public_key: &str,
         challenge: &AuthChallenge,
         signature: &str,
-        (channel, address, now_ms): (&ConnectionChannel, &str, u64),
+        client: &TokenClient<'_>,
     ) -> Result<IssuedToken, Box<Problem>> {
-        let binding = channel.of_requests(self.server_key());
-        let identity = self.identify(public_key, (challenge, &binding), signature, now_ms)?;
-        self.issue(identity, (channel, address, now_ms))
+        let binding = client.channel.of_requests(self.server_key());
+        let identity = self.identify(public_key, (challenge, &binding), signature, client.now_ms)?;
+        self.issue(identity, client)
     }
 
     /// Issues a token for connections of this kind.
-    fn issue(
-        &self,
-        identity: Identity,
-        (channel, address, now_ms): (&ConnectionChannel, &str, u64),
-    ) -> Result<IssuedToken, Box<Problem>> {
+    fn issue(&self, identity: Identity, client: &TokenClient<'_>) -> Result<IssuedToken, Box<Problem>> {
+        let now_ms = client.now_ms;
         let token = random()?;
         let expires_at_ms = now_ms + TOKEN_MS;
         let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
-        let line = identity.line(address);
-        let value = (identity.clone(), channel.is_keyed());
+        let line = identity.line(client.address);
+        let value = (identity.clone(), client.channel.is_keyed());
         tokens.insert(line.as_str(), hash(&token), value, expires_at_ms, now_ms);
         drop(tokens);
         Ok(IssuedToken {

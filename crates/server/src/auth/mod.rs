@@ -9,7 +9,7 @@ pub(crate) mod caller;
 pub(crate) mod credentials;
 pub(crate) mod expiring;
 mod identity;
-mod issued_tokens;
+pub(crate) mod issued_tokens;
 pub(crate) mod known_people;
 pub(crate) mod mcp_tokens;
 mod page_logins;

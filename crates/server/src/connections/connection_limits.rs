@@ -19,11 +19,16 @@ use crate::counts::ServerCounters;
 use crate::problems::problem;
 use crate::settings::options::ServerLimits;
 
+/// The number of connections on trial at the same time: they have no place of their address.
+const TRIALS: usize = 64;
+
 /// The connections of a server.
+#[derive(Clone)]
 pub(crate) struct ConnectionLimiter {
     all: Arc<Semaphore>,
     unknown: Arc<UnauthenticatedCounts>,
     per_address: usize,
+    trials: Arc<Semaphore>,
     held: Arc<HeldBytes>,
 }
 
@@ -63,8 +68,21 @@ struct ConnectionCounts {
     /// For a proxy's connection: the counts of the clients behind it.
     shared: Option<(Arc<UnauthenticatedCounts>, usize)>,
     unknown: Mutex<Option<AddressSlot>>,
+    /// Held until the client of a connection on trial has named a person.
+    trial: Mutex<Option<OwnedSemaphorePermit>>,
     held: HeldShare,
     lingers: AtomicBool,
+}
+
+/// The place of a connection.
+#[derive(Default)]
+struct ConnectionPlace {
+    /// For a proxy's connection: the counts of the clients behind it.
+    shared: Option<(Arc<UnauthenticatedCounts>, usize)>,
+    /// The slot of its address.
+    of_address: Option<AddressSlot>,
+    /// For a connection on trial.
+    trial: Option<OwnedSemaphorePermit>,
 }
 
 /// The slot of a connection in the limit of its address. It is released when this is dropped.
@@ -81,6 +99,7 @@ impl ConnectionLimiter {
             all: Arc::new(Semaphore::new(limits.connections)),
             unknown: Arc::default(),
             per_address: limits.connections_per_address,
+            trials: Arc::new(Semaphore::new(TRIALS)),
             held: Arc::new(HeldBytes::new(limits.held())),
         }
     }
@@ -105,17 +124,40 @@ impl ConnectionLimiter {
                     .ok_or(ConnectionRefused::Address)?,
             )
         };
-        let seat = self
-            .all
-            .clone()
-            .try_acquire_owned()
-            .map_err(|_| ConnectionRefused::Full)?;
+        let place = ConnectionPlace {
+            shared: shared.then(|| (self.unknown.clone(), self.per_address)),
+            of_address,
+            trial: None,
+        };
+        self.permit(counts, address, place).ok_or(ConnectionRefused::Full)
+    }
+
+    /// Returns the permit for a connection on trial, whose address has no room: its first request has to name
+    /// a person. `None` if there is no room for it.
+    pub(crate) fn on_trial(&self, counts: &Arc<ServerCounters>, address: IpAddr) -> Option<Permit> {
+        let trial = self.trials.clone().try_acquire_owned().ok()?;
+        let place = ConnectionPlace {
+            trial: Some(trial),
+            ..ConnectionPlace::default()
+        };
+        self.permit(counts, address, place)
+    }
+
+    /// Returns a permit; `None` if the server has as many connections as it takes.
+    fn permit(
+        &self,
+        counts: &Arc<ServerCounters>,
+        address: IpAddr,
+        place: ConnectionPlace,
+    ) -> Option<Permit> {
+        let seat = self.all.clone().try_acquire_owned().ok()?;
         counts.connections.add(1);
-        Ok(Permit(Arc::new(ConnectionCounts {
+        Some(Permit(Arc::new(ConnectionCounts {
             counts: counts.clone(),
             _seat: seat,
-            shared: shared.then(|| (self.unknown.clone(), self.per_address)),
-            unknown: Mutex::new(of_address),
+            shared: place.shared,
+            unknown: Mutex::new(place.of_address),
+            trial: Mutex::new(place.trial),
             held: self.held.share(network(address).to_string()),
             lingers: AtomicBool::new(false),
         })))
@@ -148,8 +190,19 @@ impl Permit {
         has_room
     }
 
+    /// Returns whether the first request of the connection still has to name a person.
+    pub(crate) fn is_on_trial(&self) -> bool {
+        self.0
+            .trial
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_some()
+    }
+
     /// Notes that the client has authenticated: the connection no longer counts for its address.
     pub(crate) fn identified(&self) {
+        let trial = self.0.trial.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(trial);
         let of_address = self
             .0
             .unknown

@@ -235,8 +235,7 @@ impl NexusSocket {
                 "this connection has no open challenge".into(),
             ));
         };
-        let signed = (&*proof.public_key, &*proof.signature);
-        self.caller.sign_in(&challenge, signed).map_err(refused)?;
+        self.caller.sign_in(&challenge, &proof).map_err(refused)?;
         let person = self.caller.person().await.map_err(refused)?;
         check_path(&self.path, &person, Some(&proof.public_key)).map_err(refused)?;
         // The place of a visitor is given back first.
