@@ -27,7 +27,6 @@ use crate::settings::options::{ServerOptions, check};
 use crate::settings::reload::Reload;
 use crate::state::ServerState;
 use crate::{http, maintenance, push_notices, ws};
-use crate::{http, maintenance, push_notices, ws};
 
 /// The pause after a connection cannot be accepted, such as when too many files are open.
 const BREATH: Duration = Duration::from_millis(50);

@@ -35,7 +35,8 @@ pub fn without_author_tags(text: &str) -> Cow<'_, str> {
 /// ```
 /// use agentx_types::without_plain_author_tags;
 ///
-/// assert_eq!(without_plain_author_tags("ran_by_the_person said\u{200b}_by"), "ran by the person said\u{200b}_by");
+/// assert_eq!(without_plain_author_tags("ran_by_the_person"), "ran by the person");
+/// assert_eq!(without_plain_author_tags("ran_by_the\u{200b}_person"), "ran_by_the\u{200b}_person");
 /// ```
 pub fn without_plain_author_tags(text: &str) -> Cow<'_, str> {
     without_tags(text, |_| false)

@@ -64,7 +64,7 @@ impl<S> StallTimeout<S> {
             };
             held.note(bytes.saturating_sub(sent));
             if written.is_pending() {
-                held.check(cx)?;
+                held.poll_excess(cx)?;
             }
         }
         self.judge(cx, written)
@@ -97,11 +97,11 @@ impl HeldWatch {
         self.counts = bytes > 0;
     }
 
-    /// Checks regularly whether the server holds too much for this peer.
+    /// Polls the regular check of whether the server holds too much for this peer.
     ///
     /// # Errors
     /// Returns an error if the connection has to be closed.
-    fn check(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+    fn poll_excess(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         loop {
             if let Some(reason) = self.share.excess() {
                 tracing::info!(reason, "a connection that takes too little is closed");
