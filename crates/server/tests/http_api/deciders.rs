@@ -133,7 +133,7 @@ async fn nobody_allows_what_the_note_of_their_own_refusal_led_to() {
         let words = format!("run touch {}", place.canary.display());
         let no = |call: &str| json!({"tool_call_id": call, "decision": "deny"});
         let said =
-            |call: &str| json!({"tool_call_id": call, "decision": "deny", "note": "No. Run it again."});
+            |call: &str| json!({"tool_call_id": call, "decision": "deny", "note": "No, not this file."});
         assert_eq!(offered(place, token).await, all);
         let seq = place.post(token, "approvals", &no(&call)).await.ok().json()["seq"].as_u64();
         desk.until_finished(&place.session, seq.unwrap()).await;
