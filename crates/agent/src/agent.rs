@@ -394,6 +394,7 @@ impl AncestorBudgets {
     pub fn add(&mut self, agent: &Agent) {
         if let Some(run) = agent.run() {
             self.add_run(agent.config(), run.raised, run.spent(), run.pending.stop.as_ref());
+            self.add_mode(run.mode_of_words);
         }
     }
 }

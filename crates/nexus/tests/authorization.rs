@@ -136,6 +136,35 @@ async fn a_captured_signature_counts_nowhere_else() {
     world.end().await;
 }
 
+/// A signature that was not used on its connection counts nowhere else, before and after.
+#[tokio::test]
+async fn an_unused_signature_of_a_connection_counts_over_no_other() {
+    let world = NexusWorld::new().await;
+    let ann = world.member("ann").await;
+    let path = format!("/api/v1/ws/{}", ann.key.public_key());
+    let mut first = world.socket(&path, None).await;
+    let challenge = first.next().await.unwrap()["payload"].clone();
+    let mut over_http = proof(&ann.key, &challenge);
+    for name in ["nonce", "expires_at_ms"] {
+        over_http[name] = challenge[name].clone();
+    }
+    let refused = world.post("/v1/auth/token", None, &over_http).await;
+    assert_eq!(refused.status, 401);
+    let answer = proof(&ann.key, &challenge);
+    let mut second = world.socket(&path, None).await;
+    second.next().await.unwrap();
+    second
+        .send(&json!({"type": "authenticate", "payload": answer}))
+        .await;
+    let (code, said) = second.closed().await;
+    assert_eq!(code, 1008, "{said}");
+    first
+        .send(&json!({"type": "authenticate", "payload": answer}))
+        .await;
+    assert_eq!(first.next().await.unwrap()["event"], "connection_state");
+    world.end().await;
+}
+
 #[tokio::test]
 async fn a_wrong_signature_or_an_unknown_key_ends_the_connection() {
     let world = NexusWorld::new().await;

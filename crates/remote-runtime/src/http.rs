@@ -228,7 +228,7 @@ impl Http {
         match self.peer.trouble(&error) {
             Some(DialError::Refused(why)) => HttpFailure::Answered(RuntimeError::Denied(why)),
             Some(DialError::Full) => HttpFailure::Later {
-                error: self.unreachable("it has reached its connection limit; try again in a moment".into()),
+                error: self.unreachable("it has no room for another connection, or not for one from your address; try again in a moment".into()),
                 after: FULL_AFTER,
             },
             None => HttpFailure::lost(error),

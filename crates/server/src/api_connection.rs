@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use agentx_identity::AuthChallenge;
 use agentx_types::wire::{CommandFrame, Problem};
 use axum::extract::ConnectInfo;
 use axum::http::{Extensions, HeaderMap};
@@ -10,6 +11,7 @@ use serde_json::Value;
 
 use crate::actions::session_actions::to_problem;
 use crate::auth::caller::Caller;
+use crate::auth::issued_tokens::TokenClient;
 use crate::connections::channel::ConnectionChannel;
 use crate::connections::connection_limits::{Permit, address_of};
 use crate::quotas::{ConnectionSlot, QuotaGuard};
@@ -59,6 +61,34 @@ impl ApiConnection {
     /// Returns an error if [`ServerState::caller_of`] does.
     pub fn caller(&self, state: &ServerState, headers: &HeaderMap) -> Result<Caller, Box<Problem>> {
         state.caller_of(headers, &self.channel, &self.address)
+    }
+
+    /// Keeps a challenge that the API gave this client for this connection alone: the API takes no answer to
+    /// it any more. `None` if it is unknown, was used or has expired.
+    pub fn keep_challenge(&self, state: &ServerState, nonce: &str) -> Option<AuthChallenge> {
+        state.auth().withdraw(nonce, state.now_ms())
+    }
+
+    /// Answers a challenge that was kept for this connection. Returns the token of whoever signed it.
+    ///
+    /// # Errors
+    /// Returns an error if the signature is not of that key over that challenge, or the key is not known here.
+    pub fn sign_in(
+        &self,
+        state: &ServerState,
+        challenge: &AuthChallenge,
+        public_key: &str,
+        signature: &str,
+    ) -> Result<String, Box<Problem>> {
+        let client = TokenClient {
+            channel: &self.channel,
+            address: &self.address,
+            now_ms: state.now_ms(),
+        };
+        let issued = state
+            .auth()
+            .token_of_kept(public_key, challenge, signature, &client);
+        issued.map(|issued| issued.token)
     }
 
     /// Carries out a command in a session in the name of the client, as its frame on a WebSocket would;

@@ -27,6 +27,7 @@ mod counts;
 mod data_dir_lock;
 mod embedded;
 mod ended_tasks;
+mod entrance;
 mod known_fields;
 mod maintenance;
 mod members;

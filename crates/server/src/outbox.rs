@@ -9,18 +9,26 @@ use axum::body::Bytes;
 use axum::extract::ws::Utf8Bytes;
 use futures_util::task::AtomicWaker;
 
+use crate::connections::held_bytes::HeldShare;
 use crate::feed::FeedBounds;
+
+/// The step in which bytes of a queue are counted for its connection.
+const COUNTED: usize = 64 * 1024;
 
 /// The queue of one connection, next to its subscriptions.
 pub struct Outbox<T> {
     bounds: FeedBounds,
     queue: Mutex<OutboxQueue<T>>,
     waker: AtomicWaker,
+    /// The part of its connection in the bytes that the server holds.
+    held: Option<HeldShare>,
 }
 
 struct OutboxQueue<T> {
     items: VecDeque<OutboxItem<T>>,
     bytes: usize,
+    /// The bytes that are counted for the connection.
+    counted: usize,
     state: OutboxState,
 }
 
@@ -57,13 +65,21 @@ impl<T> Outbox<T> {
         let queue = OutboxQueue {
             items: VecDeque::new(),
             bytes: 0,
+            counted: 0,
             state: OutboxState::Open,
         };
         Self {
             bounds,
             queue: Mutex::new(queue),
             waker: AtomicWaker::new(),
+            held: None,
         }
+    }
+
+    /// Counts what waits in it in this share, too.
+    pub(crate) fn counted(mut self, held: Option<HeldShare>) -> Self {
+        self.held = held;
+        self
     }
 
     /// Queues a text message.
@@ -105,6 +121,7 @@ impl<T> Outbox<T> {
         }
         queue.bytes = 0;
         let items = std::mem::take(&mut queue.items);
+        self.count(&mut queue);
         drop(queue);
         let is_said = |item: &OutboxItem<T>| !matches!(item, OutboxItem::Task(_));
         items.into_iter().filter(is_said).collect()
@@ -126,6 +143,7 @@ impl<T> Outbox<T> {
         queue.state = OutboxState::Closed;
         let items = std::mem::take(&mut queue.items);
         queue.bytes = 0;
+        self.count(&mut queue);
         drop(queue);
         drop(items);
     }
@@ -145,6 +163,7 @@ impl<T> Outbox<T> {
             // An idle connection keeps no memory of an earlier queue.
             queue.items = VecDeque::new();
         }
+        self.count(&mut queue);
         Some(NextFrame::Item(item))
     }
 
@@ -160,8 +179,18 @@ impl<T> Outbox<T> {
         {
             queue.state = OutboxState::Overrun;
         }
+        self.count(&mut queue);
         drop(queue);
         self.waker.wake();
+    }
+
+    /// Counts what waits, in steps, so that a short queue costs nothing.
+    fn count(&self, queue: &mut OutboxQueue<T>) {
+        let waits = queue.bytes - queue.bytes % COUNTED;
+        if let Some(held) = self.held.as_ref().filter(|_| waits != queue.counted) {
+            queue.counted = waits;
+            held.set_queued(waits);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, OutboxQueue<T>> {

@@ -1,7 +1,5 @@
 //! The server itself: it listens, accepts connections, and shuts down.
 
-use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -11,28 +9,18 @@ use agentx_identity::Keyring;
 use agentx_node_runtime::NodeRuntime;
 use agentx_runtime::run_counter;
 use axum::Router;
-use axum::extract::{ConnectInfo, Request, State};
-use axum::http::StatusCode;
-use axum::middleware::{self, Next};
-use axum::response::Response;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
-use tokio::time::{Instant, timeout_at};
+use axum::middleware;
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::auth::Authenticator;
-use crate::connections::channel::{ConnectionChannel, OpenedConnection, TlsAcceptors};
-use crate::connections::connection_limits::{ConnectionLimiter, ConnectionRefused, Permit};
+use crate::connections::channel::TlsAcceptors;
+use crate::connections::connection_limits::ConnectionLimiter;
 use crate::connections::forwarded::Proxies;
 use crate::connections::hosts::HostNames;
-use crate::connections::lingering_close::Lingering;
 use crate::connections::rejections::Rejector;
-use crate::connections::stalled_connections::StallTimeout;
-use crate::connections::{tls, unread_body};
+use crate::connections::tls;
 use crate::data_dir_lock::DataDirLock;
-use crate::limits::size_limits::HEAD_BYTES;
+use crate::entrance::{self, Entrance};
 use crate::members::waiting_calls;
 use crate::server_error::ServerError;
 use crate::settings::options::{ServerOptions, check};
@@ -40,8 +28,6 @@ use crate::settings::reload::Reload;
 use crate::state::ServerState;
 use crate::{http, maintenance, push_notices, ws};
 
-/// The time in which incoming bytes are discarded after the last answer.
-const LINGER: Duration = Duration::from_secs(2);
 /// The pause after a connection cannot be accepted, such as when too many files are open.
 const BREATH: Duration = Duration::from_millis(50);
 
@@ -199,11 +185,11 @@ impl Server {
             own_routes,
             ..
         } = self;
-        let limits = &state.options().limits;
-        let connections = ConnectionLimiter::new(limits.connections, limits.connections_per_address);
+        let connections = ConnectionLimiter::new(&state.options().limits);
         let router = api.merge(ws::router(state.clone()));
         let router = router.merge(own_routes);
-        let router = router.layer(middleware::from_fn_with_state(state.clone(), enter));
+        let router = router.layer(middleware::from_fn_with_state(state.clone(), entrance::enter));
+        let entrance = Entrance::new(state.clone(), router, doors);
         let counter = run_counter(state.counts().runs.clone());
         let counter = state.runtime().attach(counter, Restart::Never).await;
         if let Err(error) = &counter {
@@ -214,7 +200,7 @@ impl Server {
         let announcing = tokio::spawn(waiting_calls::announce(state.clone()));
         let pushing = tokio::spawn(push_notices::push_waiting_calls(state.clone()));
         tokio::select! {
-            () = accept(&listener, doors, &state, &connections, &router) => {}
+            () = accept(&listener, &entrance, &connections) => {}
             () = shutdown => {}
         }
         drop(listener);
@@ -232,14 +218,9 @@ impl Server {
 }
 
 /// Accepts connections forever.
-async fn accept(
-    listener: &TcpListener,
-    doors: TlsAcceptors,
-    state: &Arc<ServerState>,
-    connections: &ConnectionLimiter,
-    router: &Router,
-) {
+async fn accept(listener: &TcpListener, entrance: &Entrance, connections: &ConnectionLimiter) {
     let turned_away = Rejector::new();
+    let state = entrance.state();
     loop {
         let (stream, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
@@ -249,131 +230,23 @@ async fn accept(
                 continue;
             }
         };
-        let permit = match connections.take(
-            state.shared_counts(),
-            peer.ip(),
-            state.proxies().trusts(peer.ip()),
-        ) {
+        let is_proxy = state.proxies().trusts(peer.ip());
+        let permit = match connections.take(state.shared_counts(), peer.ip(), is_proxy) {
             Ok(permit) => permit,
             Err(why) => {
-                state.counts().turned_away.add(1);
-                turned_away.tell(stream, &doors, why);
+                let counts = state.shared_counts().clone();
+                let (known, connections) = (entrance.clone(), connections.clone());
+                turned_away.tell(stream, entrance.doors(), why, counts, move || {
+                    let permit = connections.on_trial(known.state().shared_counts(), peer.ip())?;
+                    Some(move |stream: TcpStream| known.admit_on_trial(stream, peer, permit))
+                });
                 continue;
             }
         };
         // Frames are small and urgent.
         let _ = stream.set_nodelay(true);
-        let (state, router, doors) = (state.clone(), router.clone(), doors.clone());
-        tokio::spawn(async move {
-            let until = Instant::now() + state.options().limits.head;
-            let opened = tokio::select! {
-                opened = timeout_at(until, doors.open(stream)) => opened,
-                () = state.shutdown().cancelled() => return,
-            };
-            match opened {
-                Ok(Ok(OpenedConnection::Plain(stream))) => {
-                    serve(
-                        stream,
-                        (peer, ConnectionChannel::Plain),
-                        state,
-                        router,
-                        (permit, until),
-                    )
-                    .await;
-                }
-                Ok(Ok(OpenedConnection::Tls(stream, channel))) => {
-                    serve(stream, (peer, channel), state, router, (permit, until)).await;
-                }
-                Ok(Err(error)) => tracing::debug!(%peer, %error, "no HTTP request or TLS handshake"),
-                Err(_) => tracing::debug!(%peer, "no HTTP request or TLS handshake in time"),
-            }
-        });
-    }
-}
-
-/// Lets a request in that is for this server, and ensures that its body does not disturb the next request.
-async fn enter(State(state): State<Arc<ServerState>>, request: Request, next: Next) -> Response {
-    let answer = |request: Request| async {
-        let host = state
-            .hosts()
-            .check(request.version(), request.uri(), request.headers());
-        if let Err(problem) = host {
-            return http::problem_response(*problem);
-        }
-        let Some(permit) = request
-            .extensions()
-            .get::<Permit>()
-            .filter(|permit| permit.is_shared())
-            .cloned()
-        else {
-            return next.run(request).await;
-        };
-        // A proxy's connection counts for its current client.
-        let client = request.extensions().get::<ConnectInfo<SocketAddr>>();
-        if client.is_some_and(|client| !permit.used_by(client.0.ip())) {
-            return http::problem_response(*ConnectionRefused::address());
-        }
-        let response = next.run(request).await;
-        if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-            permit.identified();
-        }
-        response
-    };
-    unread_body::answered(request, answer).await
-}
-
-/// Serves one connection until it ends or becomes a WebSocket.
-async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
-    stream: S,
-    (peer, channel): (SocketAddr, ConnectionChannel),
-    state: Arc<ServerState>,
-    router: Router,
-    (permit, until): (Permit, Instant),
-) {
-    let began = Arc::new(AtomicBool::new(false));
-    let has_begun = began.clone();
-    let unread = permit.clone();
-    let proxies = state.proxies().clone();
-    let service = tower::ServiceBuilder::new()
-        .map_request(move |mut request: hyper::Request<hyper::body::Incoming>| {
-            has_begun.store(true, Ordering::Relaxed);
-            request.extensions_mut().insert(permit.clone());
-            let client = proxies.client(peer, request.headers());
-            request.extensions_mut().insert(ConnectInfo(client));
-            request.extensions_mut().insert(channel);
-            request.map(axum::body::Body::new)
-        })
-        .service(router);
-    // Twice: a WebSocket notices a stuck reader itself, and reports it at the end.
-    let limits = &state.options().limits;
-    let patience = limits.stalled.saturating_mul(2);
-    let lingers = move || unread.lingers();
-    let stream = StallTimeout::new(Lingering::new(stream, LINGER, lingers), patience);
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.keep)
-        .max_buf_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service))
-        .with_upgrades();
-    let mut connection = std::pin::pin!(connection);
-    let served = tokio::select! {
-        served = connection.as_mut() => served,
-        () = silence(&began, until) => return tracing::debug!(%peer, "idle connection closed"),
-        () = state.shutdown().cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    if let Err(error) = served {
-        tracing::debug!(%peer, %error, "connection failed");
-    }
-}
-
-/// Resolves when no request has come in time.
-async fn silence(began: &AtomicBool, until: Instant) {
-    tokio::time::sleep_until(until).await;
-    if began.load(Ordering::Relaxed) {
-        std::future::pending::<()>().await;
+        let entrance = entrance.clone();
+        tokio::spawn(async move { entrance.admit(stream, peer, permit).await });
     }
 }
 

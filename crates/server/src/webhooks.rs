@@ -1,10 +1,13 @@
 //! Deliveries of webhooks: their signatures, their identity, and the prompts that they become. The handler is
 //! in `http/handlers/webhooks.rs`; `agentx_schedule::DeliveryInbox` keeps deliveries until a watch runs them.
 //!
-//! | form | signed | identity |
-//! | --- | --- | --- |
-//! | [Standard Webhooks](https://www.standardwebhooks.com/) | id, time and body | the id |
-//! | GitHub (`X-Hub-Signature-256`) | the body | the body: `X-GitHub-Delivery` is not signed |
+//! | form | secret | signed | identity |
+//! | --- | --- | --- | --- |
+//! | [Standard Webhooks](https://www.standardwebhooks.com/) | `whsec_` and base64, as that specification says | id, time and body | the id |
+//! | GitHub (`X-Hub-Signature-256`) | any other text | the body | the body: `X-GitHub-Delivery` is not signed |
+//!
+//! The secret alone chooses the form. If one secret served both, the text that a sender signed in one form
+//! would be a valid body or id in the other, and who has seen a delivery could send it again as a new one.
 //!
 //! A signed time may differ from the clock by five minutes at most. A delivery that was taken in is known, so
 //! sending it again does nothing.
@@ -81,10 +84,11 @@ impl<'a> AnnouncedSignature<'a> {
     }
 }
 
-/// Checks the signature of a delivery to this webhook at the time `now_s`, in seconds since 1970.
+/// Checks the signature of a delivery to this webhook at the time `now_s`, in seconds since 1970. Only the
+/// form that belongs to the secret counts.
 ///
 /// # Errors
-/// Returns what is missing or wrong. It says nothing about the secret.
+/// Returns what is missing or wrong. It says nothing about the secret but its form.
 pub(crate) fn check_signature(
     name: &str,
     secret: &str,
@@ -92,9 +96,12 @@ pub(crate) fn check_signature(
     body: &[u8],
     now_s: u64,
 ) -> Result<SignedDelivery, &'static str> {
-    let (id, time, signatures) = match AnnouncedSignature::of(headers, now_s)? {
-        AnnouncedSignature::Standard { id, time, signatures } => (id, time, signatures),
-        AnnouncedSignature::GitHub(signature) => {
+    let standard = secret.strip_prefix(SECRET_PREFIX);
+    let (text, (id, time, signatures)) = match (AnnouncedSignature::of(headers, now_s)?, standard) {
+        (AnnouncedSignature::Standard { id, time, signatures }, Some(text)) => (text, (id, time, signatures)),
+        (AnnouncedSignature::Standard { .. }, None) => return Err(ONLY_GITHUB),
+        (AnnouncedSignature::GitHub(_), Some(_)) => return Err(ONLY_STANDARD),
+        (AnnouncedSignature::GitHub(signature), None) => {
             let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
             hmac::verify(&key, body, &signature).map_err(|_| WRONG)?;
             return Ok(SignedDelivery {
@@ -102,12 +109,7 @@ pub(crate) fn check_signature(
             });
         }
     };
-    let bytes = match secret.strip_prefix(SECRET_PREFIX) {
-        Some(text) => STANDARD
-            .decode(text)
-            .unwrap_or_else(|_| secret.as_bytes().to_vec()),
-        None => secret.as_bytes().to_vec(),
-    };
+    let bytes = STANDARD.decode(text).map_err(|_| NOT_BASE64)?;
     let key = hmac::Key::new(hmac::HMAC_SHA256, &bytes);
     let signed = [id.as_bytes(), b".", time.as_bytes(), b".", body].concat();
     let is_right = |signature: &str| {
@@ -124,6 +126,13 @@ pub(crate) fn check_signature(
 
 /// The answer to a signature that another secret or another content made.
 const WRONG: &str = "the signature does not fit this webhook and this body";
+
+/// The answer to a delivery in the form of Standard Webhooks if the secret is for GitHub's.
+const ONLY_GITHUB: &str = "this webhook takes only deliveries with `X-Hub-Signature-256`: a secret for `webhook-signature` begins with `whsec_`";
+/// The answer to a delivery in GitHub's form if the secret is for Standard Webhooks.
+const ONLY_STANDARD: &str = "this webhook takes only deliveries with `webhook-signature`: its secret begins with `whsec_`, and one for `X-Hub-Signature-256` does not";
+/// The answer if the secret cannot be read.
+const NOT_BASE64: &str = "the secret of this webhook begins with `whsec_`, but is not base64 after that; correct it in the server's settings";
 
 /// A digest of these parts, each with its length.
 fn identity(parts: &[&[u8]]) -> String {
@@ -222,6 +231,11 @@ mod tests {
         headers(&[("x-hub-signature-256", signed)])
     }
 
+    /// The secret `made-up` in the form of Standard Webhooks.
+    fn standard_secret() -> String {
+        format!("{SECRET_PREFIX}{}", STANDARD.encode(SECRET))
+    }
+
     fn of_standard(id: &str, time: u64, secret: &[u8]) -> HeaderMap {
         let signed = [format!("{id}.{time}.").as_bytes(), BODY].concat();
         let right = STANDARD.encode(signature(secret, &signed));
@@ -232,8 +246,32 @@ mod tests {
         ])
     }
 
+    /// Checks a delivery at the time 1,000, with the secret of its form.
     fn checked(headers: &HeaderMap, body: &[u8]) -> Result<SignedDelivery, &'static str> {
-        check_signature("ci", SECRET, headers, body, 1_000)
+        let standard = standard_secret();
+        let is_standard = headers.contains_key("webhook-signature");
+        let secret = if is_standard { standard.as_str() } else { SECRET };
+        check_signature("ci", secret, headers, body, 1_000)
+    }
+
+    /// A delivery of one form is not one of the other, whose signature would be that of another text.
+    #[test]
+    fn a_delivery_counts_in_the_form_of_the_secret_alone() {
+        let sent = of_standard("msg_1", 1_000, SECRET.as_bytes());
+        let text = [&b"msg_1.1000."[..], BODY].concat();
+        let again = of_github(&text);
+        for (secret, first, other) in [
+            (standard_secret(), (&sent, BODY), (&again, &text[..])),
+            (SECRET.to_owned(), (&again, &text[..]), (&sent, BODY)),
+        ] {
+            let check =
+                |(headers, body): (&HeaderMap, &[u8])| check_signature("ci", &secret, headers, body, 1_000);
+            assert!(check(first).is_ok());
+            let refused = check(other).unwrap_err();
+            assert!([ONLY_GITHUB, ONLY_STANDARD].contains(&refused), "{refused}");
+        }
+        let unreadable = check_signature("ci", "whsec_?", &sent, BODY, 1_000);
+        assert_eq!(unreadable, Err(NOT_BASE64));
     }
 
     #[test]

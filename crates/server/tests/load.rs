@@ -68,6 +68,8 @@ async fn while_many_read_a_long_message_others_go_on() {
     // Nobody is cut off for taking nothing, however long this takes.
     options.limits.stalled = Duration::from_secs(3600);
     options.limits.silence = Duration::from_secs(3600);
+    options.limits.waiting_bytes_per_person = 1 << 30;
+    options.limits.waiting_bytes_in_all = 1 << 30;
     let world = World::with(options).await;
     let mut desk = world.client("desk").await;
     let session = long_session(&world, &mut desk, LONG).await;

@@ -373,21 +373,53 @@ async fn everybody_beyond_the_bound_of_an_address_reads_why() {
     world.end().await;
 }
 
-#[tokio::test]
-async fn a_token_over_http_makes_a_connection_known() {
-    let world = world(|options| options.limits.connections_per_address = 2).await;
+/// A token of the operator, for connections without TLS.
+fn token_of(world: &World) -> String {
     let auth = world.state.auth();
     let now = world.state.now_ms();
     let challenge = auth.open_challenge("127.0.0.1", now).unwrap();
-    let token = auth
-        .token(
-            &world.operator.public_key().to_string(),
-            (challenge.nonce.clone(), challenge.expires_at_ms),
-            &agentx_identity::sign_challenge(&world.operator, &challenge).to_string(),
-            (&ConnectionChannel::Plain, "127.0.0.1", now),
-        )
-        .unwrap_or_else(|problem| panic!("{problem:?}"))
-        .token;
+    auth.token(
+        &world.operator.public_key().to_string(),
+        (challenge.nonce.clone(), challenge.expires_at_ms),
+        &agentx_identity::sign_challenge(&world.operator, &challenge).to_string(),
+        (&ConnectionChannel::Plain, "127.0.0.1", now),
+    )
+    .unwrap_or_else(|problem| panic!("{problem:?}"))
+    .token
+}
+
+/// A silent program on the same machine, or behind the same `ssh -L`, locks out nobody who is known.
+#[tokio::test]
+async fn who_has_a_token_comes_in_although_their_address_has_no_room() {
+    let world = world(|options| options.limits.connections_per_address = 2).await;
+    let token = token_of(&world);
+    let _silent = (Bare::new(&world).await, Bare::new(&world).await);
+    let with = |header: &str| format!("GET /v1/me HTTP/1.1\r\nhost: localhost\r\n{header}\r\n");
+    let mut known = Vec::new();
+    for _ in 0..3 {
+        let mut bare = Bare::new(&world).await;
+        bare.send(with(&format!("authorization: Bearer {token}\r\n")))
+            .await;
+        assert_eq!(bare.status().await, 200);
+        known.push(bare);
+    }
+    for header in ["", "authorization: Bearer made-up\r\n"] {
+        let mut bare = Bare::new(&world).await;
+        bare.send(with(header)).await;
+        let (head, body) = bare.answer().await;
+        assert!(
+            head.starts_with("http/1.1 429") && body.contains("too_many"),
+            "{head} {body}"
+        );
+        assert_eq!(bare.rest().await, "");
+    }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_token_over_http_makes_a_connection_known() {
+    let world = world(|options| options.limits.connections_per_address = 2).await;
+    let token = token_of(&world);
     let mut all = Vec::new();
     for _ in 0..5 {
         let mut bare = Bare::new(&world).await;

@@ -174,6 +174,7 @@ impl SessionFold {
         let calls =
             agents.flat_map(|agent| agent.calls().iter().map(|entry| (&**agent.config(), &entry.call)));
         self.jobs.apply(&fact.event, calls);
+        self.sharing.apply(&fact.event);
         match &fact.event {
             EnvironmentEvent::SessionOpened(opened) => {
                 let Some(id) = &fact.agent_state_id else { return };
@@ -192,10 +193,6 @@ impl SessionFold {
                 self.sharing.forked();
             }
             EnvironmentEvent::SessionImported(_) => self.sharing.forked(),
-            EnvironmentEvent::UserMessage(_)
-            | EnvironmentEvent::WheelChanged(_)
-            | EnvironmentEvent::CommandRan(_)
-            | EnvironmentEvent::AccessChanged(_) => self.sharing.apply(&fact.event),
             EnvironmentEvent::WriterAttached(attached) => self.epoch = attached.epoch,
             // Model calls in progress share them: they are cloned once for each answer.
             event if self.taken.is_news(event) => Arc::make_mut(&mut self.taken).note(event),

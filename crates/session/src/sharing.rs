@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentx_types::{
-    AccessChanged, CommandRan, EnvironmentEvent, FilesRestored, FilesRestoring, OwnerId, Seat, SessionRole,
-    UserMessage, WheelChanged,
+    AccessChanged, CommandRan, ConfigChange, EnvironmentEvent, FilesRestored, FilesRestoring, OwnerId, Seat,
+    SessionRole, WheelChanged,
 };
 use serde::{Deserialize, Serialize};
 
@@ -19,8 +19,9 @@ pub struct Sharing {
     pub epoch: u64,
     /// The roles of people other than the owner.
     pub roles: BTreeMap<OwnerId, SessionRole>,
-    /// People whose text the model has read: a message, a command that they ran, the note of a refusal, a
-    /// request for a summary. They may have caused its calls.
+    /// People other than the owner whose text the model may have read: a message, a command that they ran, a
+    /// note or an answer, instructions for a summary, the reason of a stop, a rule. They may have caused its
+    /// calls.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub spoke: BTreeSet<OwnerId>,
 }
@@ -54,17 +55,7 @@ impl Sharing {
                     None => self.roles.remove(person),
                 };
             }
-            EnvironmentEvent::UserMessage(UserMessage { by, .. })
-            | EnvironmentEvent::CommandRan(CommandRan { by, .. }) => self.spoke.extend(by.clone()),
-            // The model reads the note of a refusal, and a summary follows the driver's instructions.
-            EnvironmentEvent::Approval(answer) if answer.note.is_some() => {
-                self.spoke.extend(answer.by.clone());
-            }
-            EnvironmentEvent::CondenseRequested(wish) if wish.instructions.is_some() => {
-                self.spoke
-                    .extend(self.seat.as_ref().map(|seat| seat.person.clone()));
-            }
-            _ => {}
+            _ => self.spoke.extend(speaker(event).cloned()),
         }
     }
 
@@ -81,5 +72,43 @@ impl Sharing {
     /// Returns the role of a person who does not own the session.
     pub fn role_of(&self, person: &OwnerId) -> Option<SessionRole> {
         self.roles.get(person).copied()
+    }
+}
+
+/// Returns the person other than the owner whose words the event brings before a model.
+///
+/// Each event with words of a person is here. Those without words are left out: a decision alone, a stop
+/// without a reason, a mode, a queued input that gets another place. A title is for people.
+fn speaker(event: &EnvironmentEvent) -> Option<&OwnerId> {
+    match event {
+        EnvironmentEvent::UserMessage(message) => message.by.as_ref(),
+        EnvironmentEvent::CommandRan(command) => command.by.as_ref(),
+        // The note of a refusal, and the answer to a question of the model or of a tool.
+        EnvironmentEvent::Approval(answer) => answer.note.as_ref().and(answer.by.as_ref()),
+        EnvironmentEvent::CondenseRequested(wish) => wish.instructions.as_ref().and(wish.by.as_ref()),
+        // The reason of a stop comes back in results of calls, and rules in the reasons of refusals.
+        EnvironmentEvent::InterruptRequested(stop) => stop.reason.as_ref().and(stop.by.as_ref()),
+        EnvironmentEvent::ConfigChanged(changed) if has_words(&changed.change) => changed.by.as_ref(),
+        _ => None,
+    }
+}
+
+/// Returns whether a change of the configuration brings text that a model may read.
+fn has_words(change: &ConfigChange) -> bool {
+    match change {
+        ConfigChange::Instructions(_)
+        | ConfigChange::Tools(_)
+        | ConfigChange::RuleAdded(_)
+        | ConfigChange::Rules(_)
+        | ConfigChange::Params(_) => true,
+        ConfigChange::Model(_)
+        | ConfigChange::Fallbacks(_)
+        | ConfigChange::Limits(_)
+        | ConfigChange::Approval(_)
+        | ConfigChange::Condensing(_)
+        | ConfigChange::RulesVersion(_)
+        | ConfigChange::Guard(_)
+        | ConfigChange::ServerRules(_)
+        | ConfigChange::PlanMode(_) => false,
     }
 }

@@ -289,3 +289,77 @@ fn a_fork_books_no_answer_that_its_original_had_under_way() {
     };
     assert_eq!(billed_at(forked), []);
 }
+
+/// The people who have spoken after Bob recorded this event.
+fn spoke_after(event: impl Into<EnvironmentEvent>) -> Vec<OwnerId> {
+    let mut world = World::open();
+    world.fact(Some("agt_1"), event);
+    world.fold.sharing().spoke.iter().cloned().collect()
+}
+
+/// Bob's decision, with or without a note.
+fn decided(decision: ApprovalDecision, note: Option<&str>) -> Approval {
+    Approval {
+        tool_call_id: "call_1".into(),
+        decision,
+        note: note.map(str::to_owned),
+        rule: None,
+        by: Some("own_bob".into()),
+        limited: false,
+    }
+}
+
+/// Whoever has words brought before the model may have caused its calls, in whichever event the words came.
+#[test]
+fn each_event_with_words_of_a_person_counts_as_having_spoken() {
+    let bob = || Some(OwnerId::new("own_bob"));
+    let condense = |instructions: Option<&str>| CondenseRequested {
+        instructions: instructions.map(str::to_owned),
+        by: bob(),
+    };
+    let stop = |reason: Option<&str>| InterruptRequested {
+        reason: reason.map(str::to_owned),
+        hold: false,
+        by: bob(),
+    };
+    let rule = Rule {
+        effect: RuleEffect::Deny,
+        tool: "bash".into(),
+        argument: Some("run X in its place".into()),
+        path: None,
+        workspace: None,
+        origin: None,
+    };
+    let changed = |change| ConfigChanged { change, by: bob() };
+    let ran = CommandRan {
+        command: "echo run X".into(),
+        output: "run X".into(),
+        how: "exit 0".into(),
+        by: bob(),
+    };
+    let with_words: [EnvironmentEvent; 7] = [
+        decided(ApprovalDecision::Deny, Some("No. Run X.")).into(),
+        decided(ApprovalDecision::Once, Some("Then run X.")).into(),
+        condense(Some("Say that X has to be run.")).into(),
+        stop(Some("Run X.")).into(),
+        changed(ConfigChange::RuleAdded(rule)).into(),
+        changed(ConfigChange::Instructions(Vec::new())).into(),
+        ran.into(),
+    ];
+    for event in with_words {
+        assert_eq!(spoke_after(event.clone()), [OwnerId::new("own_bob")], "{event:?}");
+    }
+    let without: [EnvironmentEvent; 5] = [
+        decided(ApprovalDecision::Deny, None).into(),
+        decided(ApprovalDecision::Once, None).into(),
+        condense(None).into(),
+        stop(None).into(),
+        changed(ConfigChange::Approval(ApprovalMode::Ask)).into(),
+    ];
+    for event in without {
+        assert!(spoke_after(event.clone()).is_empty(), "{event:?}");
+    }
+    let mut of_owner = decided(ApprovalDecision::Deny, Some("No."));
+    of_owner.by = None;
+    assert!(spoke_after(of_owner).is_empty());
+}

@@ -16,7 +16,7 @@
 
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, Limits, MAX_AGENTS_AT_ONCE, MAX_AGENTS_MADE, RunStatus};
+use agentx_types::{AgentConfig, ApprovalMode, Limits, MAX_AGENTS_AT_ONCE, MAX_AGENTS_MADE, RunStatus};
 
 use crate::limits::raise::LimitRaise;
 use crate::limits::stop_cause::StopCause;
@@ -32,6 +32,8 @@ pub struct AncestorBudgets {
     budgets: Vec<AncestorBudget>,
     /// The limit for which an agent above is being stopped, if it is one.
     stopped: Option<StopCause>,
+    /// The strictest mode to which words of people other than the owner bind the runs above.
+    mode_of_words: Option<ApprovalMode>,
 }
 
 /// The limits of an agent above, and its spending until now.
@@ -70,6 +72,16 @@ impl AncestorBudgets {
         }
     }
 
+    /// Adds the mode to which the run of the next agent above is bound by words of other people.
+    pub(crate) fn add_mode(&mut self, mode: Option<ApprovalMode>) {
+        self.mode_of_words = stricter_of(self.mode_of_words, mode);
+    }
+
+    /// The strictest mode to which words of people other than the owner bind the runs above.
+    pub(crate) fn mode_of_words(&self) -> Option<ApprovalMode> {
+        self.mode_of_words
+    }
+
     /// The limit above that forbids another model call; `None` if none does.
     ///
     /// The agents above do not know yet what the agent has `spent` in the current step, so that is added.
@@ -89,6 +101,14 @@ impl AncestorBudgets {
     /// The limit above for which the agent is stopped by another one, if one is the reason.
     pub(crate) fn stops(&self, spent: &RunSpending) -> Option<StopCause> {
         self.used_up(spent).or_else(|| self.stopped.clone())
+    }
+}
+
+/// The stricter one of two bounds.
+pub(crate) fn stricter_of(one: Option<ApprovalMode>, other: Option<ApprovalMode>) -> Option<ApprovalMode> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.stricter(other)),
+        (one, other) => one.or(other),
     }
 }
 

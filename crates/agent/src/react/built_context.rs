@@ -13,11 +13,11 @@ use std::sync::Arc;
 use agentx_types::{
     ActionBody, AskingAgent, BuildContext, ContentPart, ContextBuilt, ContextChange, Envelope,
     EnvironmentEvent, InputWrapping, Message, MessageId, Role, RunStatus, StateOutput, since,
-    without_author_tags,
 };
 use serde::{Deserialize, Serialize};
 
 use super::ReactAgent;
+use crate::other_authors::plain_since;
 use crate::run_lifecycle::{PendingContext, RunStep};
 
 /// Maximum number of remembered items; the latest stay.
@@ -145,12 +145,12 @@ impl ReactAgent {
         run.pending.context.remove(place);
         let input = run.input_id.clone();
         if let Some(text) = &built.instructions {
-            let text = without_author_tags(text);
+            let text = plain_since(text, self.config.rules_version);
             self.conversation.instruct(&built.source, &text, &self.config);
         }
         if let Some(wrapping) = &built.wrapping {
             let [before, after] =
-                [&wrapping.before, &wrapping.after].map(|text| without_author_tags(text).into_owned());
+                [&wrapping.before, &wrapping.after].map(|text| plain_since(text, self.config.rules_version));
             self.conversation
                 .wrap_input(&input, InputWrapping { before, after });
         }
@@ -159,7 +159,10 @@ impl ReactAgent {
             let message = Message {
                 message_id: MessageId::with_suffix(format_args!("context_{}", step.seq)),
                 role: Role::User,
-                content: vec![ContentPart::text(without_author_tags(&built.text))],
+                content: vec![ContentPart::text(plain_since(
+                    &built.text,
+                    self.config.rules_version,
+                ))],
                 by: None,
             };
             self.say(Arc::new(message), step);

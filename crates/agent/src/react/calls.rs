@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    ActionBody, AnswerCall, CallTool, CallingAgent, ContentPart, Envelope, EnvironmentEvent, Message,
-    MessageId, MessageOutput, RequestedCall, Role, RunStatus, StateOutput, StreamOutput, ToolCallId,
+    ActionBody, AgentConfig, AnswerCall, CallTool, CallingAgent, ContentPart, Envelope, EnvironmentEvent,
+    Message, MessageId, MessageOutput, RequestedCall, Role, RunStatus, StateOutput, StreamOutput, ToolCallId,
     ToolResult, ToolResultPart, ToolSpec, ToolStatus, since,
 };
 
@@ -44,13 +44,18 @@ impl ReactAgent {
             Ok(tool) => tool,
             Err(text) => return self.answer_new(call, ToolStatus::Invalid, text, step),
         };
-        let verdict = match approval::decide_prepared(&self.config, patterns, tool, &call.input) {
+        let verdict = match approval::decide_prepared(&self.deciding(), patterns, tool, &call.input) {
             Verdict::Ask(_) if self.is_question(&call.name) => Verdict::Allow {
                 outside_workspace: false,
             },
             verdict => verdict,
         };
         self.take_call(call, tool, verdict, step);
+    }
+
+    /// The configuration by which calls of the run in progress are decided.
+    pub(super) fn deciding(&self) -> Arc<AgentConfig> {
+        self.lifecycle.deciding(&self.config)
     }
 
     /// Carries out a decision about a call; returns the stage that it is in then.
@@ -135,7 +140,7 @@ impl ReactAgent {
             idempotent,
             recorded: step.recorded(&call.tool_call_id),
             caller: Arc::new(CallingAgent {
-                config: Some(Arc::clone(&self.config)),
+                config: Some(self.deciding()),
                 kept: step.context.kept.cloned().unwrap_or_default(),
                 depth: step.context.depth,
                 approved,

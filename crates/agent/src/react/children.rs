@@ -3,9 +3,9 @@
 //! for this agent too.
 
 use agentx_types::{
-    ActionBody, AgentConfig, AgentOutput, AgentStateId, CloseAgent, ContentPart, InputMode, InterruptAgent,
-    Message, MessageId, RequestedCall, Role, RunStatus, SendInput, SpawnAgent, StateOutput, ToolCallId,
-    ToolStatus, TurnOutput, UserMessage,
+    ActionBody, AgentConfig, AgentOutput, AgentStateId, ApprovalMode, CloseAgent, ContentPart, InputMode,
+    InterruptAgent, Message, MessageId, RequestedCall, Role, RunStatus, SendInput, SpawnAgent, StateOutput,
+    ToolCallId, ToolStatus, TurnOutput, UserMessage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -39,6 +39,10 @@ pub(super) struct ReactChild {
     /// Whether it was asked to stop.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     stopping: bool,
+    /// The mode to which words of people other than the owner bound the run that made it: a run that its
+    /// answer opens is at least as strict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mode_of_words: Option<ApprovalMode>,
 }
 
 /// The arguments of a call of `delegate`.
@@ -105,7 +109,7 @@ impl ReactAgent {
         let configured = self.config.agents.iter().find(|agent| agent.name == name);
         let built_in = || built_in_agents::config_of(name, &self.config, self.own_model());
         let config = configured.cloned().or_else(built_in)?;
-        Some(made_by(&self.config, &config))
+        Some(made_by(&self.deciding(), &config))
     }
 
     /// The reason why no other agent may be made, if there is one, with advice.
@@ -150,6 +154,7 @@ impl ReactAgent {
             ended: None,
             text: String::new(),
             stopping: false,
+            mode_of_words: self.lifecycle.run.as_ref().and_then(|run| run.mode_of_words),
         });
         if order.background {
             let text =
@@ -296,7 +301,12 @@ impl ReactAgent {
         status: RunStatus,
         step: &mut RunStep<'_>,
     ) {
-        let ReactChild { name, id, .. } = child;
+        let ReactChild {
+            name,
+            id,
+            mode_of_words,
+            ..
+        } = child;
         let text = format!("[Agent {name} ({id}) in the background has ended.]\n{said}");
         let message = Message {
             message_id: MessageId::with_suffix(format_args!("answer_{}", child.id.as_str())),
@@ -304,7 +314,8 @@ impl ReactAgent {
             content: vec![ContentPart::text(text)],
             by: None,
         };
-        let input = RunInput::from_background(message, step);
+        let mut input = RunInput::from_background(message, step);
+        input.mode_of_words = *mode_of_words;
         let goes_on = self.lifecycle.active().is_some() && !self.lifecycle.is_stopping();
         let was_stopped = status == RunStatus::Interrupted || self.ended_at_the_same_limit(status, step);
         if was_stopped && !goes_on {

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use agentx_types::{
-    Approval, ApprovalDecision, OwnerId, RequestedCall, Rule, RuleEffect, ServerRules, ToolSpec, ToolStatus,
-    since,
+    Approval, ApprovalDecision, ApprovalMode, OwnerId, RequestedCall, Rule, RuleEffect, ServerRules,
+    ToolSpec, ToolStatus, since,
 };
 use serde_json::Value;
 
@@ -29,6 +29,7 @@ impl ReactAgent {
     /// Applies a person's decision. One about a call that is not waiting is ignored, because two people may
     /// decide at once.
     pub(super) fn on_approval(&mut self, approval: &Approval, step: &mut RunStep<'_>) {
+        self.bind_to_note(approval);
         if self.decide_nested_call(approval, step) {
             return;
         }
@@ -104,13 +105,21 @@ impl ReactAgent {
                 Some(person) => format!(
                     " — another person ({}) said: {}",
                     other_authors::id(person),
-                    other_authors::entry(&other_authors::plain(note))
+                    other_authors::entry(&other_authors::plain_since(note, self.config.rules_version))
                 ),
                 None => format!(" — they said: {note}"),
             };
             line.push_str(&said);
         }
         self.condenser.decisions.push((step.seq, line));
+    }
+
+    /// Makes the run ask at least, if another person than the owner has the model read a note or an answer.
+    fn bind_to_note(&mut self, approval: &Approval) {
+        let keeps_modes = self.config.rules_version >= since::WORDS_KEEP_THEIR_MODE;
+        if keeps_modes && approval.by.is_some() && approval.note.is_some() {
+            self.lifecycle.bind_run(Some(ApprovalMode::Ask));
+        }
     }
 
     /// Returns whether the server closed the question because a new rule of its settings denies the call.
@@ -138,7 +147,7 @@ impl ReactAgent {
         if let Some(reason) = plan_mode::refusal(&self.config, &tool) {
             return Some(reason.to_owned());
         }
-        let judgement = approval::explain_decision(&self.config, &tool, &call.input);
+        let judgement = approval::explain_decision(&self.deciding(), &tool, &call.input);
         let rules = approval::rules_of(&self.config);
         let mut made_by = judgement.rules.iter().filter_map(|index| rules.get(*index));
         let is_denied = made_by.any(|rule| rule.effect == RuleEffect::Deny);
@@ -155,7 +164,7 @@ impl ReactAgent {
             let Some(tool) = self.tool_of(&entry.call) else {
                 continue;
             };
-            let verdict = decide_assessed(&self.config, &tool, &entry.call.input, &question.risk).verdict;
+            let verdict = decide_assessed(&self.deciding(), &tool, &entry.call.input, &question.risk).verdict;
             let denied = match &verdict {
                 Verdict::Deny { reason } => Some(reason.clone()),
                 _ => None,

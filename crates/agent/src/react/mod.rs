@@ -273,7 +273,7 @@ impl ReactAgent {
         self.note_input_of(fact.source);
         self.note_learnable(fact, said);
         self.allow_reminders(fact.source);
-        let taken = self.lifecycle.accept_input(said, step);
+        let taken = self.lifecycle.accept_input(said, &self.config, step);
         self.follow_input(Some(taken), step);
     }
 
@@ -294,7 +294,7 @@ impl ReactAgent {
     fn start_run(&mut self, input: RunInput, step: &mut RunStep<'_>) {
         self.note_run_of(&input);
         let message = self.lifecycle.open(input, self.config.limits.max_wall_ms, step);
-        for kept in self.lifecycle.inputs.take_kept() {
+        for kept in self.lifecycle.take_kept() {
             self.say(kept, step);
         }
         self.learn_if_due(step);
@@ -330,11 +330,11 @@ impl ReactAgent {
             return;
         }
         self.lifecycle.set_status(RunStatus::BuildingContext, step);
-        let kept = self.lifecycle.inputs.take_kept();
-        let steering = self.lifecycle.inputs.take_steering();
+        let kept = self.lifecycle.take_kept();
+        let steering = self.lifecycle.take_steering();
         let joining: Vec<_> = kept
             .into_iter()
-            .chain(steering.into_iter().map(|input| input.message))
+            .chain(steering)
             .chain(self.plan_note.take())
             .collect();
         if !joining.is_empty() {

@@ -177,8 +177,8 @@ impl ReactAgent {
         self.inner
             .retain(|known| known.call.tool_call_id != call.tool_call_id);
         let verdict = match &asked.form {
-            Some(form) => judge_question(&self.config, &asked.tool, &asked.input, form),
-            None => approval::decide_nested(&self.config, &asked.tool, &asked.input, asked.named),
+            Some(form) => judge_question(&self.deciding(), &asked.tool, &asked.input, form),
+            None => approval::decide_nested(&self.deciding(), &asked.tool, &asked.input, asked.named),
         };
         let assessing = match asked.form {
             Some(_) => None,
@@ -222,7 +222,7 @@ impl ReactAgent {
         let NestedStage::Asked(question) = &inner.stage else {
             return true;
         };
-        let judged = inner.judge(&self.config);
+        let judged = inner.judge(&self.deciding());
         if self.is_closed_by_rule(approval) && matches!(judged, Verdict::Deny { .. }) {
             self.settle_nested_call(&inner.call.tool_call_id, decision_of(judged), step);
         } else if approval.decision == ApprovalDecision::Deny {
@@ -249,7 +249,7 @@ impl ReactAgent {
     fn allowed_by_person(&self, inner: &NestedCall, approval: &Approval) -> NestedDecision {
         let input = &inner.call.input;
         let answer = || approval.note.clone().unwrap_or_default();
-        match inner.judge(&self.config) {
+        match inner.judge(&self.deciding()) {
             denied @ Verdict::Deny { .. } => decision_of(denied),
             Verdict::Allow { .. } | Verdict::Ask(_) => NestedDecision::Allowed {
                 outside_workspace: approval::is_outside_workspace(&self.config, &inner.tool, input),
@@ -267,7 +267,7 @@ impl ReactAgent {
             .cloned()
             .collect();
         for inner in waiting {
-            match inner.judge(&self.config) {
+            match inner.judge(&self.deciding()) {
                 Verdict::Ask(_) => {}
                 verdict => self.settle_nested_call(&inner.call.tool_call_id, decision_of(verdict), step),
             }

@@ -93,7 +93,7 @@ impl ReactAgent {
         let who = approval.by.as_ref().map(|person| {
             (
                 format!("Another person ({})", other_authors::id(person)),
-                other_authors::plain(&words),
+                other_authors::plain_since(&words, self.config.rules_version),
             )
         });
         let (who, said) = who.unwrap_or_else(|| ("The person".to_owned(), words.clone()));

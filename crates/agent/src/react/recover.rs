@@ -36,7 +36,7 @@ use crate::imported_config::restrict_imported;
 use crate::ledger::CallStage;
 use crate::other_authors;
 use crate::permissions::approval::Question;
-use crate::run_lifecycle::RunStep;
+use crate::run_lifecycle::{RunStep, mode_of_words};
 
 /// The message to the model about an interrupted call, which may have had its effect and must not be repeated
 /// blindly.
@@ -193,6 +193,8 @@ impl ReactAgent {
             None => other_authors::ran_by_owner(ran),
             Some(person) => other_authors::ran(person, ran, self.config.rules_version),
         };
+        let mode = mode_of_words(ran.by.as_ref(), &self.config, step);
+        self.lifecycle.inputs.bind_kept(mode);
         self.note_for_model(text, step);
     }
 

@@ -17,8 +17,8 @@
 //! could ask its model forever.
 
 use agentx_types::{
-    ActionBody, ActionId, CallWait, Cancel, ContentPart, Envelope, EnvironmentEvent, Message, MessageId,
-    OwnerId, RequestedCall, Role, Source, StartTimer, Timer, Timestamp, ToolCallId, ToolStatus,
+    ActionBody, ActionId, ApprovalMode, CallWait, Cancel, ContentPart, Envelope, EnvironmentEvent, Message,
+    MessageId, OwnerId, RequestedCall, Role, Source, StartTimer, Timer, Timestamp, ToolCallId, ToolStatus,
 };
 use serde::{Deserialize, Serialize};
 
@@ -184,7 +184,9 @@ impl ReactAgent {
             // Then nothing is done as for the owner: no memories of theirs are given to the run.
             by: due.iter().find_map(|reminder| reminder.by.clone()),
         };
-        let input = RunInput::new(message, step);
+        let by_other = message.by.is_some();
+        let mut input = RunInput::new(message, step);
+        input.mode_of_words = by_other.then_some(ApprovalMode::Ask);
         if self.lifecycle.is_free() {
             self.reminders.is_alone = true;
             self.start_run(input, step);

@@ -110,7 +110,7 @@ impl ReactAgent {
             _ => {
                 let words = match &approval.by {
                     None => words.clone(),
-                    Some(_) => other_authors::plain(&words),
+                    Some(_) => other_authors::plain_since(&words, self.config.rules_version),
                 };
                 (ToolStatus::Unknown, format!("{told}\n{who} says: {words}"))
             }

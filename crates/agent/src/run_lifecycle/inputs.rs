@@ -17,12 +17,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use agentx_types::{
-    AnswerSchema, ContentPart, InputMode, InputRevised, MediaSource, Message, MessageId, ProviderData, Role,
-    RunId, StateOutput, UserMessage,
+    AgentConfig, AnswerSchema, ApprovalMode, ContentPart, InputMode, InputRevised, MediaSource, Message,
+    MessageId, ProviderData, Role, RunId, StateOutput, UserMessage,
 };
 use serde::{Deserialize, Serialize};
 
+use super::modes_of_words::mode_of_words;
 use super::{RunLifecycle, RunStep};
+use crate::limits::ancestor_budgets::stricter_of;
 
 /// An input that waits, or opens a run: of a person, or the result of a background agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,6 +43,9 @@ pub struct RunInput {
     /// counts that one's spending against its own limits: otherwise agents could prolong a run forever.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub goes_on: bool,
+    /// The mode that its run is at least as strict as, if it has words of another person than the owner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode_of_words: Option<ApprovalMode>,
 }
 
 /// The size of an agent's input queue, by which the runtime bounds the inputs of a session. Media in the blob
@@ -75,6 +80,7 @@ impl RunInput {
             message: Arc::new(message),
             answer_schema: None,
             goes_on: false,
+            mode_of_words: None,
         }
     }
 
@@ -95,7 +101,12 @@ impl RunLifecycle {
     /// Without a run in progress, the input opens one. One exception keeps the order: a `queue` input goes
     /// behind held inputs, and the first of these opens the run instead. Reports `input_queued` with the
     /// place in the queue if the input waits.
-    pub(crate) fn accept_input(&mut self, said: &UserMessage, step: &mut RunStep<'_>) -> InputDecision {
+    pub(crate) fn accept_input(
+        &mut self,
+        said: &UserMessage,
+        config: &AgentConfig,
+        step: &mut RunStep<'_>,
+    ) -> InputDecision {
         let message = Message {
             message_id: said.message_id.clone(),
             role: Role::User,
@@ -104,6 +115,7 @@ impl RunLifecycle {
         };
         let mut input = RunInput::new(message, step);
         input.answer_schema.clone_from(&said.answer_schema);
+        input.mode_of_words = mode_of_words(said.by.as_ref(), config, step);
         if self.is_free() {
             // An input releases held ones. It keeps its place behind them, unless its mode is more urgent.
             self.inputs.held = false;
@@ -146,6 +158,30 @@ impl RunLifecycle {
             InputMode::Steer => self.join(input, InputDecision::Joins),
             InputMode::Interrupt => self.join(input, InputDecision::Interrupts),
         })
+    }
+
+    /// Removes and returns the notes for the next model call, whose words then bind the run in progress.
+    pub(crate) fn take_kept(&mut self) -> Vec<Arc<Message>> {
+        let (kept, mode) = self.inputs.take_kept();
+        self.bind_run(mode);
+        kept
+    }
+
+    /// Removes and returns the messages of the inputs that join the run in progress, whose words then bind
+    /// it.
+    pub(crate) fn take_steering(&mut self) -> Vec<Arc<Message>> {
+        let joining = self.inputs.take_steering();
+        joining
+            .iter()
+            .for_each(|input| self.bind_run(input.mode_of_words));
+        joining.into_iter().map(|input| input.message).collect()
+    }
+
+    /// Removes and returns the next input that joins the run in progress, whose words then bind it.
+    pub(crate) fn next_steering(&mut self) -> Option<RunInput> {
+        let input = self.inputs.next_steering()?;
+        self.bind_run(input.mode_of_words);
+        Some(input)
     }
 
     /// Lines the input up for the run in progress, and hands `taken` on.
@@ -205,6 +241,10 @@ pub(crate) struct InputQueue {
     /// background, answers of agents that were stopped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     kept: Vec<Arc<Message>>,
+    /// The mode that a run with the notes is at least as strict as, if another person than the owner has
+    /// words in them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mode_of_kept: Option<ApprovalMode>,
     /// The reason why no further run opens: the agent is gone. The first reason stays.
     closed: Option<String>,
     /// Whether waiting inputs open no run until a person sends a message, because the session was being
@@ -230,9 +270,14 @@ impl InputQueue {
         self.kept.push(message);
     }
 
-    /// Removes and returns the messages that waited for the next model call.
-    pub(crate) fn take_kept(&mut self) -> Vec<Arc<Message>> {
-        std::mem::take(&mut self.kept)
+    /// Makes the run that takes the kept notes at least as strict as this mode.
+    pub(crate) fn bind_kept(&mut self, mode: Option<ApprovalMode>) {
+        self.mode_of_kept = stricter_of(self.mode_of_kept, mode);
+    }
+
+    /// Removes and returns the messages that waited for the next model call, and the mode of their words.
+    pub(crate) fn take_kept(&mut self) -> (Vec<Arc<Message>>, Option<ApprovalMode>) {
+        (std::mem::take(&mut self.kept), self.mode_of_kept.take())
     }
 
     /// Removes a waiting input. `None` if a run has it already.

@@ -5,8 +5,8 @@
 //! `RunLifecycle`. A machine decides what a run does; `RunLifecycle` implements the parts that both machines
 //! share. Each part has its own file beside this one: [`inputs`] for waiting inputs, [`stops`] for interrupts
 //! and errors, [`spending`] for the bill, [`wall_time`] for the timer, [`asked_time`] for the time in which a
-//! run waits for a person, [`paused_time`] for the time that does not count, and [`config_change`] for a
-//! configuration that changes while a run continues.
+//! run waits for a person, [`paused_time`] for the time that does not count, [`config_change`] for a
+//! configuration that changes while a run continues, and [`modes_of_words`] for words of other people.
 //!
 //! ```text
 //! input ──▶ InputQueue ──open──▶ Run ──ask──▶ awaiting_llm ──answer──▶ … ──finish──▶ final status
@@ -19,6 +19,7 @@
 mod asked_time;
 mod config_change;
 mod inputs;
+mod modes_of_words;
 mod paused_time;
 mod refused_request;
 mod run;
@@ -38,12 +39,14 @@ pub(crate) use config_change::{add_strict, child_configs_mut, followed, made_by}
 pub use config_change::{apply, bind_by, hold_to, keep_from};
 pub use inputs::{InputBacklog, RunInput};
 pub(crate) use inputs::{InputDecision, InputQueue};
+pub(crate) use modes_of_words::mode_of_words;
 pub use refused_request::RefusedRequest;
 pub(crate) use run::{PendingCheck, PendingContext, RunStep};
 pub use run::{PendingRun, Run, RunCost};
 pub use spending::Totals;
 pub(crate) use stops::StopConsequence;
 
+use crate::limits::ancestor_budgets::stricter_of;
 pub(crate) use crate::limits::stop_cause::{StopCause, StopRecord};
 
 /// The runs of one agent.
@@ -134,6 +137,7 @@ impl RunLifecycle {
         let message_id = input.message.message_id.clone();
         let mut run = Run::new(input.run_id, message_id.clone(), step.at);
         run.answer_schema = input.answer_schema;
+        run.mode_of_words = input.mode_of_words;
         step.state(StateOutput::RunStarted {
             run_id: run.id.clone(),
             message_id,
@@ -147,6 +151,7 @@ impl RunLifecycle {
         run.start_timer(max_wall_ms, step);
         if let Some(before) = self.run.as_ref().filter(|_| input.goes_on) {
             run.inherit_usage(before);
+            run.mode_of_words = stricter_of(run.mode_of_words, before.mode_of_words);
         }
         self.run = Some(run);
         input.message

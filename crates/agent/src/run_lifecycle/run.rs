@@ -8,9 +8,10 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    Action, ActionBody, ActionId, AgentOutput, AgentStateId, AnswerSchema, BuildContext, CallModel, Envelope,
-    EnvironmentEvent, Message, MessageId, MessageOutput, ModelRequest, ModelSpec, NanoUsd, RecordedEffects,
-    RequestedCall, RunId, RunStatus, StateOutput, StreamOutput, Timestamp, ToolCallId, TurnOutput, Usage,
+    Action, ActionBody, ActionId, AgentOutput, AgentStateId, AnswerSchema, ApprovalMode, BuildContext,
+    CallModel, Envelope, EnvironmentEvent, Message, MessageId, MessageOutput, ModelRequest, ModelSpec,
+    NanoUsd, RecordedEffects, RequestedCall, RunId, RunStatus, StateOutput, StreamOutput, Timestamp,
+    ToolCallId, TurnOutput, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -66,6 +67,9 @@ pub struct Run {
     /// The schema that its answer has to match, if its input has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_schema: Option<Arc<AnswerSchema>>,
+    /// The mode that it is at least as strict as, because it has words of people other than the owner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode_of_words: Option<ApprovalMode>,
     /// The number of answers that were checked against a schema.
     #[serde(default, skip_serializing_if = "agentx_types::is_default")]
     pub checked_answers: u32,
@@ -178,33 +182,10 @@ impl Run {
             raised: LimitRaise::default(),
             pending: PendingRun::default(),
             answer_schema: None,
+            mode_of_words: None,
             checked_answers: 0,
             last_text: String::new(),
         }
-    }
-
-    /// The spending that counts against its limits: its own bill and the shared one.
-    pub(crate) fn spent(&self) -> RunSpending {
-        let mut spent = RunSpending {
-            iterations: self.iterations,
-            usage: self.bill.usage,
-            cost: self.bill.cost,
-        };
-        spent.usage += self.beside.usage;
-        spent.cost += self.beside.cost;
-        spent
-    }
-
-    /// Takes over the spent tokens and money of the run before, and what was added to their limits.
-    /// Iterations begin again, because the new run has its own input.
-    pub(super) fn inherit_usage(&mut self, before: &Self) {
-        let RunSpending { usage, cost, .. } = before.spent();
-        self.raised = before.raised.without_iterations();
-        self.beside = RunCost {
-            usage,
-            cost,
-            model_calls: 0,
-        };
     }
 }
 

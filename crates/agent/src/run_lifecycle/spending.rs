@@ -13,7 +13,8 @@ use agentx_types::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{RunLifecycle, RunStep};
+use super::{Run, RunCost, RunLifecycle, RunStep};
+use crate::limits::RunSpending;
 use crate::token_estimate::estimate_message;
 
 /// The cost of all runs of this agent, and of all agents below it.
@@ -123,5 +124,31 @@ impl RunLifecycle {
         };
         bill.usage += usage;
         bill.cost += cost;
+    }
+}
+
+impl Run {
+    /// The spending that counts against its limits: its own bill and the shared one.
+    pub(crate) fn spent(&self) -> RunSpending {
+        let mut spent = RunSpending {
+            iterations: self.iterations,
+            usage: self.bill.usage,
+            cost: self.bill.cost,
+        };
+        spent.usage += self.beside.usage;
+        spent.cost += self.beside.cost;
+        spent
+    }
+
+    /// Takes over the spent tokens and money of the run before, and what was added to their limits.
+    /// Iterations begin again, because the new run has its own input.
+    pub(super) fn inherit_usage(&mut self, before: &Self) {
+        let RunSpending { usage, cost, .. } = before.spent();
+        self.raised = before.raised.without_iterations();
+        self.beside = RunCost {
+            usage,
+            cost,
+            model_calls: 0,
+        };
     }
 }

@@ -53,6 +53,7 @@ mod limits;
 #[cfg(test)]
 mod messages;
 mod model_switch;
+mod modes_of_words;
 #[cfg(test)]
 mod of_file;
 mod of_server;

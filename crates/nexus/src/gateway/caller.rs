@@ -1,9 +1,10 @@
 //! A caller's way to the API of the server. Every request here is one of the server's own, with the headers
 //! and the connection of the client: it decides who the client is and what they may do, not this crate.
 
+use agentx_identity::AuthChallenge;
 use agentx_server::auth::{CLIENT_HEADER, bearer_subprotocol};
 use agentx_server::{ApiConnection, CountedConnection, ServerState};
-use agentx_types::wire::{CommandFrame, NONCE_HEADER, Person};
+use agentx_types::wire::{CommandFrame, NONCE_HEADER, Person, Problem};
 use agentx_types::{OwnerId, SessionId};
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -18,6 +19,7 @@ use tower::ServiceExt as _;
 
 use super::event_stream::{NexusEventStream, QUERY};
 use super::refusal::ApiRefusal;
+use crate::frames::requests::NexusProof;
 
 /// The name of a program that gives itself none. All tabs of a person are one program, so that each may send.
 const PROGRAM: &str = "nexus";
@@ -183,10 +185,36 @@ impl NexusCaller {
         Err(ApiRefusal::from_problem(status, &bytes.unwrap_or_default()))
     }
 
-    /// Requests a challenge for this client.
-    pub(crate) async fn challenge(&self) -> Result<Value, ApiRefusal> {
-        self.ask(Method::POST, "/v1/auth/challenge", Some(&json!({})))
-            .await
+    /// Requests a challenge for this connection alone: the API takes no answer to it. Returns the challenge,
+    /// and its fields for the client.
+    pub(crate) async fn challenge(&self) -> Result<(AuthChallenge, Value), ApiRefusal> {
+        let told = self
+            .ask(Method::POST, "/v1/auth/challenge", Some(&json!({})))
+            .await?;
+        let nonce = told["nonce"].as_str().unwrap_or_default();
+        match self.connection.keep_challenge(&self.state, nonce) {
+            Some(challenge) => Ok((challenge, told)),
+            None => Err(ApiRefusal::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                "too_many",
+                "too many challenges of your address are open; connect again in a minute",
+            )),
+        }
+    }
+
+    /// Sends the token of whoever signed the challenge of this connection from now on.
+    pub(crate) fn sign_in(
+        &mut self,
+        challenge: &AuthChallenge,
+        proof: &NexusProof,
+    ) -> Result<(), ApiRefusal> {
+        let signed = self
+            .connection
+            .sign_in(&self.state, challenge, &proof.public_key, &proof.signature);
+        let refused =
+            |problem: Box<Problem>| ApiRefusal::new(StatusCode::UNAUTHORIZED, &problem.code, problem.detail);
+        self.use_token(&signed.map_err(refused)?);
+        Ok(())
     }
 }
 

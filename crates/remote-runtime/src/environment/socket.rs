@@ -89,12 +89,15 @@ impl Dialler {
     }
 }
 
+/// The words for a refusal at the door: an alert of TLS does not say which limit was reached.
+const NO_ROOM: &str = "the server has no room for another connection, or not for one from your address";
+
 /// Returns whether it is worth dialling again, by how it failed.
 fn failed(peer: &Peer, error: &Error) -> DialFailed {
     match peer.trouble(error) {
         Some(DialError::Refused(why)) => return DialFailed { why, for_good: true },
         Some(DialError::Full) => {
-            let why = "the server has reached its connection limit".into();
+            let why = NO_ROOM.into();
             return DialFailed { why, for_good: false };
         }
         None => {}

@@ -14,7 +14,7 @@ const KEEPS_NOTHING: &str = "you may only allow this call once; only this server
 /// The reason why members do not approve calls of their own sessions.
 const ONLY_THE_OPERATOR: &str = "only this server's operator may allow this call, by an answer or by a rule in the settings; until then it waits, and you may refuse it or stop the run";
 /// The reason why the driver does not approve.
-const NOT_WHO_DRIVES: &str = "calls that the operator is asked about cannot be allowed with the role `drive`, nor by anyone who sent a message in the session; they can be allowed by the operator or by somebody else with the role `approve`";
+const NOT_WHO_DRIVES: &str = "calls that the operator is asked about cannot be allowed with the role `drive`, nor by anyone who sent a message or wrote a note, an answer or instructions in the session; they can be allowed by the operator or by somebody else with the role `approve`";
 
 /// All decisions, in the order in which they are offered.
 const DECISIONS: [ApprovalDecision; 4] = [
@@ -32,7 +32,7 @@ pub(crate) struct CallDecider {
     /// not drive.
     is_approver: bool,
     role: SessionRole,
-    /// Whether they sent a message in this session, which is not theirs.
+    /// Whether a model may have read words of theirs in this session, which is not theirs.
     spoke: bool,
     is_operators_session: bool,
 }

@@ -27,20 +27,39 @@ pub(crate) fn check(content: &[ContentPart]) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that the media types of content have no control characters, which would end a header of a request.
+/// Checks that the media types of content have no control characters, which would end a header of a request,
+/// and that a picture has the type of one: a page that shows it might run what a document or SVG contains.
 ///
 /// # Errors
 /// Returns an error that names the first other media type.
 pub(crate) fn check_types(content: &[ContentPart]) -> Result<(), String> {
     for part in content {
-        if let ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) = part
-            && media.media_type.chars().any(char::is_control)
-        {
-            let shown: String = media.media_type.chars().take(80).collect();
-            return Err(format!("the media type {shown:?} has control characters"));
+        if let ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) = part {
+            let shown = || media.media_type.chars().take(80).collect::<String>();
+            if media.media_type.chars().any(char::is_control) {
+                return Err(format!("the media type {:?} has control characters", shown()));
+            }
+            if matches!(part, ContentPart::Image(_)) && !is_picture(&media.media_type) {
+                return Err(format!(
+                    "{:?} is not the media type of a picture, such as `image/png`: send the content as a file",
+                    shown()
+                ));
+            }
         }
     }
     Ok(())
+}
+
+/// Returns whether a media type is one of pictures, and not of drawings that are documents (SVG).
+fn is_picture(media_type: &str) -> bool {
+    let kind = media_type
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
+    kind.strip_prefix("image/")
+        .is_some_and(|kind| !kind.is_empty() && !kind.contains("xml") && !kind.starts_with("svg"))
 }
 
 fn is_data(url: &str) -> bool {
@@ -76,6 +95,24 @@ fn is_public(url: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_picture_has_the_type_of_one() {
+        for kind in ["image/png", "IMAGE/JPEG", "image/webp; q=1", "image/heic"] {
+            assert!(is_picture(kind), "{kind}");
+        }
+        for kind in [
+            "text/html",
+            "image/svg+xml",
+            "Image/SVG",
+            "image/",
+            "",
+            "application/pdf",
+            "image/x+xml ; a",
+        ] {
+            assert!(!is_picture(kind), "{kind}");
+        }
+    }
 
     #[test]
     fn only_the_public_web_is_public() {

@@ -9,6 +9,7 @@ pub(crate) mod caller;
 pub(crate) mod credentials;
 pub(crate) mod expiring;
 mod identity;
+pub(crate) mod issued_tokens;
 pub(crate) mod known_people;
 pub(crate) mod mcp_tokens;
 mod page_logins;
@@ -30,6 +31,7 @@ use crate::auth::credentials::client_of;
 pub use crate::auth::credentials::{CLIENT_CHARS, CLIENT_HEADER, bearer_subprotocol, check_client};
 use crate::auth::expiring::Expiring;
 pub use crate::auth::identity::Identity;
+pub use crate::auth::issued_tokens::IssuedToken;
 use crate::auth::known_people::KnownPeople;
 use crate::auth::mcp_tokens::KnownMcpTokens;
 use crate::auth::random::{hash, random};
@@ -55,16 +57,6 @@ pub struct Authenticator {
     mcp_tokens: KnownMcpTokens,
     /// The hashes of codes with which pages sign in, each once, and the person of each.
     page_codes: Mutex<Expiring<[u8; 32], Identity>>,
-}
-
-/// A new token, in the form that its owner gets once.
-pub struct IssuedToken {
-    /// The token to send from now on.
-    pub token: String,
-    /// The identity of its owner.
-    pub identity: Identity,
-    /// The time at which it expires: milliseconds since 1970.
-    pub expires_at_ms: u64,
 }
 
 impl Authenticator {
@@ -216,69 +208,6 @@ impl Authenticator {
                 now.person == identity.person && now.since == identity.since && rank(&now) == rank(identity)
             }),
         }
-    }
-
-    /// Answers an open challenge from `address` with a token. The token is valid only on connections of the
-    /// same kind: a token that was issued after the server had proved its key is useless on a connection
-    /// without that proof.
-    ///
-    /// # Errors
-    /// Returns an error if [`Authenticator::identify`] does, or if the nonce is unknown, used or expired.
-    pub fn token(
-        &self,
-        public_key: &str,
-        challenge: (String, u64),
-        signature: &str,
-        (channel, address, now_ms): (&ConnectionChannel, &str, u64),
-    ) -> Result<IssuedToken, Box<Problem>> {
-        let (nonce, expires_at_ms) = challenge;
-        let challenge = self.challenge_of(nonce, expires_at_ms);
-        let identity = self.answered(public_key, &challenge, signature, channel, now_ms)?;
-        let token = random()?;
-        let expires_at_ms = now_ms + TOKEN_MS;
-        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
-        let line = identity.line(address);
-        let value = (identity.clone(), channel.is_keyed());
-        tokens.insert(line.as_str(), hash(&token), value, expires_at_ms, now_ms);
-        drop(tokens);
-        Ok(IssuedToken {
-            token,
-            identity,
-            expires_at_ms,
-        })
-    }
-
-    /// Returns the challenge of this server with that nonce.
-    pub(crate) fn challenge_of(&self, nonce: String, expires_at_ms: u64) -> AuthChallenge {
-        AuthChallenge {
-            nonce,
-            origin: self.origin.clone(),
-            expires_at_ms,
-        }
-    }
-
-    /// Returns who answered an open challenge, which counts once.
-    pub(crate) fn answered(
-        &self,
-        public_key: &str,
-        challenge: &AuthChallenge,
-        signature: &str,
-        channel: &ConnectionChannel,
-        now_ms: u64,
-    ) -> Result<Identity, Box<Problem>> {
-        let open = self
-            .nonces
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take(&challenge.nonce, now_ms);
-        if open.is_none_or(|((), until)| until != challenge.expires_at_ms) {
-            return Err(problem(
-                "stale_challenge",
-                "the nonce is unknown, was used or has expired; ask for a new challenge",
-            ));
-        }
-        let binding = channel.of_requests(self.server_key());
-        self.identify(public_key, (challenge, &binding), signature, now_ms)
     }
 
     /// Returns the owner of a token.

@@ -8,19 +8,28 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use agentx_types::OwnerId;
 use agentx_types::wire::Problem;
 use axum::extract::ConnectInfo;
 use axum::http::Extensions;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::connections::held_bytes::{HeldBytes, HeldShare};
 use crate::counts::ServerCounters;
 use crate::problems::problem;
+use crate::settings::options::ServerLimits;
+
+/// The number of connections on trial at the same time: they have no place of their address.
+const TRIALS: usize = 64;
 
 /// The connections of a server.
+#[derive(Clone)]
 pub(crate) struct ConnectionLimiter {
     all: Arc<Semaphore>,
     unknown: Arc<UnauthenticatedCounts>,
     per_address: usize,
+    trials: Arc<Semaphore>,
+    held: Arc<HeldBytes>,
 }
 
 /// The number of unauthenticated connections of each address.
@@ -59,7 +68,21 @@ struct ConnectionCounts {
     /// For a proxy's connection: the counts of the clients behind it.
     shared: Option<(Arc<UnauthenticatedCounts>, usize)>,
     unknown: Mutex<Option<AddressSlot>>,
+    /// Held until the client of a connection on trial has named a person.
+    trial: Mutex<Option<OwnedSemaphorePermit>>,
+    held: HeldShare,
     lingers: AtomicBool,
+}
+
+/// The place of a connection.
+#[derive(Default)]
+struct ConnectionPlace {
+    /// For a proxy's connection: the counts of the clients behind it.
+    shared: Option<(Arc<UnauthenticatedCounts>, usize)>,
+    /// The slot of its address.
+    of_address: Option<AddressSlot>,
+    /// For a connection on trial.
+    trial: Option<OwnedSemaphorePermit>,
 }
 
 /// The slot of a connection in the limit of its address. It is released when this is dropped.
@@ -69,12 +92,15 @@ struct AddressSlot {
 }
 
 impl ConnectionLimiter {
-    /// Creates a limiter of `all` connections, and of `per_address` unauthenticated ones per address.
-    pub(crate) fn new(all: usize, per_address: usize) -> Self {
+    /// Creates a limiter of all connections, of the unauthenticated ones of each address, and of the bytes
+    /// that wait for their readers.
+    pub(crate) fn new(limits: &ServerLimits) -> Self {
         Self {
-            all: Arc::new(Semaphore::new(all)),
+            all: Arc::new(Semaphore::new(limits.connections)),
             unknown: Arc::default(),
-            per_address,
+            per_address: limits.connections_per_address,
+            trials: Arc::new(Semaphore::new(TRIALS)),
+            held: Arc::new(HeldBytes::new(limits.held())),
         }
     }
 
@@ -98,17 +124,41 @@ impl ConnectionLimiter {
                     .ok_or(ConnectionRefused::Address)?,
             )
         };
-        let seat = self
-            .all
-            .clone()
-            .try_acquire_owned()
-            .map_err(|_| ConnectionRefused::Full)?;
+        let place = ConnectionPlace {
+            shared: shared.then(|| (self.unknown.clone(), self.per_address)),
+            of_address,
+            trial: None,
+        };
+        self.permit(counts, address, place).ok_or(ConnectionRefused::Full)
+    }
+
+    /// Returns the permit for a connection on trial, whose address has no room: its first request has to name
+    /// a person. `None` if there is no room for it.
+    pub(crate) fn on_trial(&self, counts: &Arc<ServerCounters>, address: IpAddr) -> Option<Permit> {
+        let trial = self.trials.clone().try_acquire_owned().ok()?;
+        let place = ConnectionPlace {
+            trial: Some(trial),
+            ..ConnectionPlace::default()
+        };
+        self.permit(counts, address, place)
+    }
+
+    /// Returns a permit; `None` if the server has as many connections as it takes.
+    fn permit(
+        &self,
+        counts: &Arc<ServerCounters>,
+        address: IpAddr,
+        place: ConnectionPlace,
+    ) -> Option<Permit> {
+        let seat = self.all.clone().try_acquire_owned().ok()?;
         counts.connections.add(1);
-        Ok(Permit(Arc::new(ConnectionCounts {
+        Some(Permit(Arc::new(ConnectionCounts {
             counts: counts.clone(),
             _seat: seat,
-            shared: shared.then(|| (self.unknown.clone(), self.per_address)),
-            unknown: Mutex::new(of_address),
+            shared: place.shared,
+            unknown: Mutex::new(place.of_address),
+            trial: Mutex::new(place.trial),
+            held: self.held.share(network(address).to_string()),
             lingers: AtomicBool::new(false),
         })))
     }
@@ -133,14 +183,26 @@ impl Permit {
             return true;
         };
         self.identified();
+        self.0.held.belongs_to(&network(address).to_string());
         let of_address = unknown.add(address, *most);
         let has_room = of_address.is_some();
         *self.0.unknown.lock().unwrap_or_else(PoisonError::into_inner) = of_address;
         has_room
     }
 
+    /// Returns whether the first request of the connection still has to name a person.
+    pub(crate) fn is_on_trial(&self) -> bool {
+        self.0
+            .trial
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_some()
+    }
+
     /// Notes that the client has authenticated: the connection no longer counts for its address.
     pub(crate) fn identified(&self) {
+        let trial = self.0.trial.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(trial);
         let of_address = self
             .0
             .unknown
@@ -148,6 +210,17 @@ impl Permit {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         drop(of_address);
+    }
+
+    /// Notes who has authenticated: the connection, and the bytes that wait for it, count for this person.
+    pub(crate) fn belongs_to(&self, person: &OwnerId) {
+        self.identified();
+        self.0.held.belongs_to(person.as_str());
+    }
+
+    /// Returns the part of the connection in the bytes that the server holds for readers.
+    pub(crate) fn held(&self) -> &HeldShare {
+        &self.0.held
     }
 
     /// Keeps the connection open for a moment after the answer, because the client may still be sending a

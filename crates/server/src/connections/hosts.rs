@@ -53,7 +53,7 @@ impl HostNames {
         };
         for authority in named.iter().chain(uri.authority()) {
             // `Host` has no user name (RFC 9110, 7.2); a proxy might read another host there.
-            if authority.as_str().contains('@') {
+            if authority.as_str().contains('@') || !has_valid_port(authority) {
                 return Err(unclear());
             }
             if !self.knows(authority.host()) {
@@ -79,6 +79,17 @@ impl HostNames {
             Ok(address) => address == self.listen || (is_here && address.is_loopback()),
             Err(_) => is_here && (host == "localhost" || host.ends_with(".localhost")),
         }
+    }
+}
+
+/// Returns whether nothing but a port follows the host: the parser of `http` takes any text there.
+fn has_valid_port(authority: &Authority) -> bool {
+    match authority.as_str().strip_prefix(authority.host()) {
+        Some("" | ":") => true,
+        Some(rest) => rest.strip_prefix(':').is_some_and(|port| {
+            port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok()
+        }),
+        None => false,
     }
 }
 
@@ -161,6 +172,15 @@ mod tests {
         assert_eq!(code(Version::HTTP_11, "/", &["localhost/evil"]), unclear);
         assert_eq!(code(Version::HTTP_11, "/", &[""]), unclear);
         assert_eq!(code(Version::HTTP_11, "/", &["evil.example@localhost"]), unclear);
+        for port in [":5301,evil", ":x", ":65536", ":+80", ":80:80"] {
+            let named = format!("localhost{port}");
+            let refused = code(Version::HTTP_11, "/", &[named.as_str()]);
+            assert!(refused.is_some(), "{named}");
+        }
+        for port in [":", ":80", ":65535"] {
+            let named = format!("localhost{port}");
+            assert_eq!(code(Version::HTTP_11, "/", &[named.as_str()]), None, "{named}");
+        }
         let userinfo = "http://evil.example@localhost/v1/health";
         assert_eq!(code(Version::HTTP_11, userinfo, &["localhost"]), unclear);
         let absolute = "http://evil.example/v1/health";

@@ -5,6 +5,7 @@ pub mod channel;
 pub(crate) mod connection_limits;
 pub(crate) mod counted_read;
 pub(crate) mod forwarded;
+pub(crate) mod held_bytes;
 pub(crate) mod hosts;
 pub(crate) mod lingering_close;
 pub(crate) mod rejections;

@@ -4,6 +4,9 @@
 //! connection, and the client may lose the answer. So a refused connection is answered, shut down, and read
 //! for a moment before it is closed. Each of them holds a file descriptor meanwhile, so only some may; those
 //! beyond are answered at once and closed.
+//!
+//! A client that is refused for its address alone, and says something, is served on trial instead, if there
+//! is room for that.
 
 use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
@@ -18,6 +21,7 @@ use tokio::time::timeout;
 use crate::connections::channel::{HANDSHAKE, TlsAcceptors, begins_with_handshake};
 use crate::connections::connection_limits::{ConnectionRefused, TOO_MANY};
 use crate::connections::lingering_close::Lingering;
+use crate::counts::ServerCounters;
 
 /// The time within which a refused client has to show which protocol it speaks, and the time in which the
 /// rest of its request is discarded.
@@ -48,7 +52,20 @@ impl Rejector {
 
     /// Sends a client the reason of the refusal, and closes its connection. If too many are being answered,
     /// the client is not waited for: it loses the answer if it sends more after that.
-    pub(crate) fn tell(&self, stream: TcpStream, doors: &TlsAcceptors, why: ConnectionRefused) {
+    ///
+    /// A client that is refused for its address, and does send something, is served on trial, if `trial`
+    /// returns a function that does so.
+    pub(crate) fn tell<T, F>(
+        &self,
+        stream: TcpStream,
+        doors: &TlsAcceptors,
+        why: ConnectionRefused,
+        counts: Arc<ServerCounters>,
+        trial: impl FnOnce() -> Option<T> + Send + 'static,
+    ) where
+        T: FnOnce(TcpStream) -> F + Send + 'static,
+        F: Future<Output = ()> + Send + 'static,
+    {
         let refusal = Refusal {
             why,
             has_certificate: doors.has_certificate(),
@@ -56,23 +73,33 @@ impl Rejector {
         match self.0.clone().try_acquire_owned() {
             Ok(slot) => {
                 tokio::spawn(async move {
-                    refusal.tell(stream).await;
+                    let speaks = timeout(WITHIN, begins_with_handshake(&stream)).await;
+                    if why == ConnectionRefused::Address
+                        && matches!(speaks, Ok(Ok(_)))
+                        && let Some(serve) = trial()
+                    {
+                        drop(slot);
+                        return serve(stream).await;
+                    }
+                    counts.turned_away.add(1);
+                    // A client that sends nothing in time gets an answer in HTTP.
+                    if let Ok(is_tls) = speaks.unwrap_or(Ok(false)) {
+                        refusal.tell(stream, is_tls).await;
+                    }
                     drop(slot);
                 });
             }
-            Err(_) => refusal.tell_at_once(stream),
+            Err(_) => {
+                counts.turned_away.add(1);
+                refusal.tell_at_once(stream);
+            }
         }
     }
 }
 
 impl Refusal {
-    /// Answers in the client's protocol, and discards for a moment what it still sends.
-    async fn tell(self, stream: TcpStream) {
-        let speaks = timeout(WITHIN, begins_with_handshake(&stream)).await;
-        // A client that sends nothing in time gets an answer in HTTP.
-        let Ok(is_tls) = speaks.unwrap_or(Ok(false)) else {
-            return;
-        };
+    /// Answers in the client's protocol, TLS or HTTP, and discards for a moment what it still sends.
+    async fn tell(self, stream: TcpStream, is_tls: bool) {
         let mut stream = Lingering::new(stream, WITHIN, || true);
         let answer = self.answer(is_tls);
         if let Ok(Ok(())) = timeout(WITHIN, stream.write_all(&answer)).await {
@@ -169,7 +196,7 @@ mod tests {
     #[tokio::test]
     async fn a_client_that_sends_its_request_after_the_answer_reads_the_answer() {
         let (mut client, server) = connected(b"").await;
-        let telling = tokio::spawn(OF_ADDRESS.tell(server));
+        let telling = tokio::spawn(OF_ADDRESS.tell(server, false));
         // The client is silent until it is answered, and sends its request then.
         let mut begin = [0; 12];
         timeout(LIMIT, client.read_exact(&mut begin))
@@ -209,7 +236,7 @@ mod tests {
             refusal.tell_at_once(server);
             assert_eq!(heard(&mut client).await, ALERT);
             let (mut client, server) = connected(&[HANDSHAKE, 0x03, 0x01]).await;
-            let telling = tokio::spawn(refusal.tell(server));
+            let telling = tokio::spawn(refusal.tell(server, true));
             assert_eq!(heard(&mut client).await, ALERT);
             drop(client);
             timeout(LIMIT, telling).await.unwrap().unwrap();

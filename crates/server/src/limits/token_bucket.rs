@@ -25,11 +25,6 @@ impl BucketLimits {
             burst: burst.max(1).into(),
         }
     }
-
-    /// The number of tokens of a full bucket.
-    pub(crate) fn burst(self) -> u64 {
-        self.burst
-    }
 }
 
 impl TokenBucket {

@@ -86,6 +86,11 @@ impl PushEndpoints {
                 url.scheme()
             ));
         }
+        if url.port().is_some() && !self.hosts.names(host) {
+            return Err(format!(
+                "a push service is at port 443; only the operator can permit another one, by `{SETTING}` in their settings"
+            ));
+        }
         self.hosts.check_port(&url)?;
         // A host that is an address is not looked up, so it is checked here.
         match literal_address(&url) {
@@ -163,11 +168,14 @@ mod tests {
             "https://fcm.googleapis.com/fcm/send/a:b",
             "https://updates.push.services.mozilla.com/wpush/v2/x",
             "https://1.1.1.1/x",
+            "https://push.example.org:443/x",
         ] {
             assert!(is_read(&[], public), "{public}");
         }
         for refused in [
             "http://push.example.org/x",
+            "https://push.example.org:22/x",
+            "https://push.example.org:8443/x",
             "https://127.0.0.1/x",
             "https://10.0.0.1/x",
             "https://[::1]/x",

@@ -67,6 +67,12 @@ pub struct ServerLimits {
     pub waiting_bytes: usize,
     /// Frames that may wait for one reader; then it is cut off.
     pub waiting_frames: usize,
+    /// Bytes that may wait for all readers of one person, or of one address without a person. Beyond that,
+    /// its readers that have waited longest are cut off.
+    pub waiting_bytes_per_person: usize,
+    /// Bytes that may wait for all readers of the server. Beyond that, readers of whoever has most are cut
+    /// off.
+    pub waiting_bytes_in_all: usize,
     /// Frames, or requests, of one connection or person in a second, on average.
     pub rate: u32,
     /// The size of a burst of them.
@@ -97,12 +103,29 @@ pub struct ServerLimits {
     pub nonces: usize,
 }
 
+/// The limits of the bytes that wait for readers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HeldBounds {
+    /// Bytes of one person, or of one address without a person.
+    pub(crate) each: usize,
+    /// Bytes of all.
+    pub(crate) all: usize,
+}
+
 impl ServerLimits {
     /// Returns the limits of the frames that wait for one reader.
     pub fn waiting(&self) -> FeedBounds {
         FeedBounds {
             frames: self.waiting_frames,
             bytes: self.waiting_bytes,
+        }
+    }
+
+    /// Returns the limits of the bytes that wait for readers together.
+    pub(crate) fn held(&self) -> HeldBounds {
+        HeldBounds {
+            each: self.waiting_bytes_per_person,
+            all: self.waiting_bytes_in_all,
         }
     }
 }
@@ -118,6 +141,8 @@ impl Default for ServerLimits {
             body_bytes: 16 << 20,
             waiting_bytes: 4 << 20,
             waiting_frames: 4096,
+            waiting_bytes_per_person: 64 << 20,
+            waiting_bytes_in_all: 256 << 20,
             rate: 200,
             burst: 400,
             head: Duration::from_secs(10),

@@ -152,6 +152,14 @@ impl SocketReader {
 
     async fn hear(&mut self, message: Message) -> Result<(), ConnectionEnd> {
         self.count_unknown(&message)?;
+        // Frames of every kind count that have an answer: a ping has one of the protocol.
+        let admission = match &message {
+            Message::Pong(_) | Message::Close(_) => return Ok(()),
+            _ => self.limiter.take(Instant::now()),
+        };
+        if admission == FrameAdmission::Disconnect {
+            return Err(ConnectionEnd::not_allowed("too many frames"));
+        }
         let text = match message {
             Message::Text(text) => text,
             Message::Binary(_) | Message::Frame(_) => {
@@ -163,15 +171,11 @@ impl SocketReader {
             Message::Ping(_) | Message::Pong(_) | Message::Close(_) => return Ok(()),
         };
         self.shared.state.counts().received.add(1);
-        match self.limiter.take(Instant::now()) {
-            FrameAdmission::Accept => {}
-            FrameAdmission::Later(wait) => {
-                let mut problem = problem("rate_limited", "too many frames; wait a moment");
-                problem.retry_after_ms = Some(u64::try_from(wait.as_millis()).unwrap_or(0).max(1));
-                self.refuse(id_of(&text), &problem);
-                return Ok(());
-            }
-            FrameAdmission::Disconnect => return Err(ConnectionEnd::not_allowed("too many frames")),
+        if let FrameAdmission::Later(wait) = admission {
+            let mut problem = problem("rate_limited", "too many frames; wait a moment");
+            problem.retry_after_ms = Some(u64::try_from(wait.as_millis()).unwrap_or(0).max(1));
+            self.refuse(id_of(&text), &problem);
+            return Ok(());
         }
         if let Some(identity) = &*self.shared.identity()
             && !self.shared.state.auth().still_knows(identity)
@@ -281,7 +285,7 @@ impl SocketReader {
         } else {
             self.shared.allowance.lift();
             if let Some(permit) = &self.shared.permit {
-                permit.identified();
+                permit.belongs_to(&identity.person);
             }
         }
         self.caller = Some(identity.at(client, &self.shared.address));

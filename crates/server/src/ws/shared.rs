@@ -34,8 +34,9 @@ pub(super) struct SocketShared {
 impl SocketShared {
     /// A connection that has subscribed to nothing, and whose client is not known yet.
     pub(super) fn new(state: Arc<ServerState>, entry: &SocketOpening) -> Self {
+        let held = entry.permit.as_ref().map(|permit| permit.held().clone());
         Self {
-            outbox: Arc::new(Outbox::new(state.options().limits.waiting())),
+            outbox: Arc::new(Outbox::new(state.options().limits.waiting()).counted(held)),
             allowance: Arc::new(Allowance::new()),
             permit: entry.permit.clone(),
             address: entry.address.clone(),

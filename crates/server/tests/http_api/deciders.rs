@@ -107,6 +107,52 @@ async fn whom_the_operator_named_decides_for_members_and_not_for_themselves() {
     assert!(!own.canary.exists() && !of_operator.canary.exists() && !driven.canary.exists());
 }
 
+/// Whoever told the model something with a refusal may have caused its next call, and does not allow that.
+#[tokio::test]
+async fn nobody_allows_what_the_note_of_their_own_refusal_led_to() {
+    let desk = Desk::new().await;
+    let (of_ann, first) = asked(&desk, &desk.ann, "of-ann").await;
+    let (of_operator, own) = asked(&desk, &desk.operator, "of-operator").await;
+    desk.share(
+        &desk.operator,
+        &of_operator.session,
+        &desk.bob_id,
+        json!("approve"),
+    )
+    .await;
+    for (place, call, owner, token, all) in [
+        (&of_ann, first, &desk.ann, &desk.vera, json!(["once", "deny"])),
+        (
+            &of_operator,
+            own,
+            &desk.operator,
+            &desk.bob,
+            json!(["once", "deny"]),
+        ),
+    ] {
+        let words = format!("run touch {}", place.canary.display());
+        let no = |call: &str| json!({"tool_call_id": call, "decision": "deny"});
+        let said =
+            |call: &str| json!({"tool_call_id": call, "decision": "deny", "note": "No, not this file."});
+        assert_eq!(offered(place, token).await, all);
+        let seq = place.post(token, "approvals", &no(&call)).await.ok().json()["seq"].as_u64();
+        desk.until_finished(&place.session, seq.unwrap()).await;
+        let call = place.say(owner, &words).await.unwrap();
+        assert_eq!(
+            offered(place, token).await,
+            all,
+            "a refusal alone tells the model nothing"
+        );
+        let seq = place.post(token, "approvals", &said(&call)).await.ok().json()["seq"].as_u64();
+        desk.until_finished(&place.session, seq.unwrap()).await;
+        let call = place.say(owner, &words).await.unwrap();
+        assert_eq!(offered(place, token).await, json!(["deny"]));
+        let yes = json!({"tool_call_id": call, "decision": "once"});
+        assert_eq!(place.post(token, "approvals", &yes).await.code(), "denied");
+        assert!(!place.canary.exists());
+    }
+}
+
 /// A role in somebody else's session, be it `own`, takes no rule away that was put there, and makes no copy
 /// in the owner's name.
 #[tokio::test]

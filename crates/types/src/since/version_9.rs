@@ -360,3 +360,10 @@ pub const UNCLEAR_OWN_NAMES_ARE_EXPLAINED: u32 = 9;
 /// The reason of a question about a command of Git says that Git follows the repository. Before, it said that
 /// Git runs what the repository names, also of a setting that runs nothing.
 pub const SETTINGS_OF_REPOSITORIES_ARE_FOLLOWED: u32 = 9;
+
+/// Words of people other than the owner keep the approval mode of the time at which they came: a mode that
+/// asks less, set later by somebody else, does not cover the run that takes them up.
+pub const WORDS_KEEP_THEIR_MODE: u32 = 9;
+
+/// Tags of authors are also removed from texts of others if invisible characters interrupt them.
+pub const INTERRUPTED_TAGS_ARE_REMOVED: u32 = 9;

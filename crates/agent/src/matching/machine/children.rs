@@ -99,7 +99,10 @@ impl MatchAgent {
         if let Some(child) = self.children.iter().find(|child| child.place == place) {
             return Some(child.id.clone());
         }
-        let config: AgentConfig = made_by(&self.config, place.config(self.config.routing.as_deref()?)?);
+        let config: AgentConfig = made_by(
+            &self.lifecycle.deciding(&self.config),
+            place.config(self.config.routing.as_deref()?)?,
+        );
         let id = AgentStateId::with_suffix(format_args!("{}_{}", step.seq, step.next_action()));
         self.children.push(MatchChild {
             id: id.clone(),

@@ -174,7 +174,7 @@ impl MatchAgent {
     }
 
     fn on_user_message(&mut self, said: &UserMessage, step: &mut RunStep<'_>) {
-        let taken = self.lifecycle.accept_input(said, step);
+        let taken = self.lifecycle.accept_input(said, &self.config, step);
         self.follow_input(Some(taken), step);
     }
 

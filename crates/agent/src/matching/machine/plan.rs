@@ -212,7 +212,7 @@ impl MatchAgent {
                 if let Some((status, reason)) = self.lifecycle.end_stopped(cause, step) {
                     self.finish_run(status, Some(reason), step);
                 }
-            } else if let Some(input) = self.lifecycle.inputs.next_steering() {
+            } else if let Some(input) = self.lifecycle.next_steering() {
                 self.take_up(input.message, step);
             } else if self.at_work.is_some() {
                 return self.lifecycle.set_status(RunStatus::AwaitingTool, step);

@@ -89,7 +89,7 @@ impl ReactAgent {
     /// Uses up that a person overruled the refusal of exactly this call; `false` if nobody did. A rule that
     /// asks about the call still asks.
     fn take_overruling(&mut self, call: &RequestedCall, tool: &ToolSpec) -> bool {
-        let ruled = approval::explain_decision(&self.config, tool, &call.input);
+        let ruled = approval::explain_decision(&self.deciding(), tool, &call.input);
         let is_asked = matches!(ruled.verdict, Verdict::Ask(_)) && !ruled.rules.is_empty();
         !is_asked && self.refused.take_allowed(&call.name, &call.input)
     }
@@ -176,7 +176,7 @@ impl ReactAgent {
             Ok(tool) => tool.clone(),
             Err(text) => return self.answer_open(index, ToolStatus::Invalid, text, step),
         };
-        let made = decide_assessed(&self.config, &tool, &call.input, &verdicts);
+        let made = decide_assessed(&self.deciding(), &tool, &call.input, &verdicts);
         if made.by_judge {
             let reason = format!("a judge refused it: {}", verdict_words(&verdicts));
             let question = approval::risk_question(&self.config, &tool, &call.input, &reason);
@@ -214,7 +214,7 @@ impl ReactAgent {
             return;
         };
         if awaited.is_empty() {
-            match inner.decide_assessed(&self.config, &verdicts) {
+            match inner.decide_assessed(&self.deciding(), &verdicts) {
                 Verdict::Ask(mut question) => {
                     question.reason = format!("{}; a running tool calls it", question.reason);
                     question.risk = verdicts;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use agentx_identity::AuthChallenge;
 use agentx_server::CountedConnection;
 use agentx_types::SessionId;
 use agentx_types::wire::Person;
@@ -48,7 +49,8 @@ pub(super) struct NexusSocket {
     id: String,
     person: Option<Person>,
     counted: Option<CountedConnection>,
-    challenge: Option<Value>,
+    /// The challenge that this connection alone may answer, until it does.
+    challenge: Option<AuthChallenge>,
     following: Option<(SessionId, NexusEventStream)>,
     /// The number of frames before the proof, and of unreadable ones.
     bad_frames: usize,
@@ -115,8 +117,8 @@ impl NexusSocket {
         if is_visitor == Some(false) {
             return self.follow(stream).await;
         }
-        let challenge = self.caller.challenge().await.map_err(refused)?;
-        let frame = NexusFrame::new("challenge", &self.id, challenge.clone());
+        let (challenge, told) = self.caller.challenge().await.map_err(refused)?;
+        let frame = NexusFrame::new("challenge", &self.id, told);
         self.challenge = Some(challenge);
         self.send(stream, &frame).await
     }
@@ -233,15 +235,7 @@ impl NexusSocket {
                 "this connection has no open challenge".into(),
             ));
         };
-        let body = json!({
-            "public_key": proof.public_key,
-            "signature": proof.signature,
-            "nonce": challenge["nonce"],
-            "expires_at_ms": challenge["expires_at_ms"],
-        });
-        let token = self.caller.ask(Method::POST, "/v1/auth/token", Some(&body)).await;
-        let token = token.map_err(refused)?;
-        self.caller.use_token(token["token"].as_str().unwrap_or_default());
+        self.caller.sign_in(&challenge, &proof).map_err(refused)?;
         let person = self.caller.person().await.map_err(refused)?;
         check_path(&self.path, &person, Some(&proof.public_key)).map_err(refused)?;
         // The place of a visitor is given back first.

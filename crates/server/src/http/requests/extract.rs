@@ -147,7 +147,7 @@ pub(crate) fn counted(
     match &caller {
         Ok(caller) if !caller.visitor => {
             if let Some(permit) = parts.extensions.get::<Permit>() {
-                permit.identified();
+                permit.belongs_to(&caller.person);
             }
             app.count(caller.person.as_str())?;
         }
