@@ -1,9 +1,8 @@
 //! The agents of a place as people read them: those that files describe, and the built-in ones, which need no
 //! file.
 
-use agentx::agent::built_in_agents_of;
 use agentx::config::Settings;
-use agentx::runtime::{AgentInfo, AgentOrigin, RuntimeError};
+use agentx::runtime::{AgentInfo, AgentOrigin, RuntimeError, built_in_agents_of};
 use agentx::types::{AgentConfig, AgentKind};
 
 use crate::error::ChatError;

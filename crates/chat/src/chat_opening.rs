@@ -131,8 +131,8 @@ fn editor_of(history: LineHistory, settings: &Settings) -> Editor {
     Editor::with_keys(history, settings.chat.keys == EditKeys::Vi)
 }
 
-/// Returns the notes for a new session: about its cost, and about a session of this folder that the person may
-/// want to continue instead. A server continues its sessions by itself.
+/// Returns the notes for a new session: about its cost, and about a session of this folder that the person
+/// may want to continue instead. A server continues its sessions by itself.
 async fn notes_of_new(
     place: &Place,
     settings: &Settings,

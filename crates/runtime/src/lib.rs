@@ -43,7 +43,6 @@ mod transport_event;
 pub use agentx_agent::approval::{ExplainedVerdict, Verdict, describe, explain_decision, unasked_reading};
 pub use agentx_agent::arguments::argument_error;
 pub use agentx_agent::auto_run_files::{is_guarded, is_instructions};
-pub use agentx_agent::estimate_request;
 pub use agentx_agent::link_targets::LineNames;
 pub use agentx_agent::reading_commands::{ReadingLine, SearchedFolder};
 pub use agentx_agent::recursive_programs::FolderWalk;
@@ -53,6 +52,7 @@ pub use agentx_agent::{
     AGENTS, DELEGATE, InputBacklog, apply, arguments, check_depth, command_severity, delegation_tools,
     hold_to, own_tools,
 };
+pub use agentx_agent::{built_in_agents_of, estimate_request};
 pub use agentx_secrets::{Origin, Redactor, SecretSet};
 pub use agentx_session::{
     Delivery, Derived, DerivedDigest, Digest, EventCursor, Fact, LiveContent, OpenWait, PastRequest,

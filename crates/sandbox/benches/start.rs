@@ -1,4 +1,4 @@
-//! What a sandbox adds to the start and end of a command: `true` bare, by a helper of its own, and from a
+//! The time that a sandbox adds to the start and end of a command: `true` bare, by a helper of its own, and from a
 //! template, in turn. `AGENTX_HELPER=target/release/agentx` measures the program itself as the helper.
 #![allow(
     clippy::unwrap_used,

@@ -159,7 +159,7 @@ pub fn caches_in_variables(variable: impl Fn(&str) -> Option<PathBuf>) -> NamedC
 /// The caches of the programs of a person, before each command.
 #[derive(Debug, Default)]
 pub(crate) struct FirstUse {
-    /// What was there after the caches were made: as long as it does not change, none has to be made.
+    /// The state after the caches were made: as long as it does not change, none has to be made.
     seen: Mutex<Option<FirstUseState>>,
 }
 

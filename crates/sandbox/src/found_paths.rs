@@ -27,7 +27,7 @@ pub(crate) struct FoundPaths {
 #[derive(Default)]
 struct Places(HashMap<PathBuf, FoundPlace>);
 
-/// What is at a place.
+/// The kind of file at a place.
 #[derive(Clone)]
 enum FoundPlace {
     Nothing,

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::{Mutex, PoisonError};
 
-/// What a template needs to know about a command beside its
+/// Facts about a command that a template needs beside its
 /// [`SandboxedCommand`](crate::SandboxedCommand).
 #[derive(Clone, Debug)]
 pub struct TemplateStart<'a> {

@@ -8,7 +8,8 @@ use crate::caches::FirstUse;
 use crate::command_place::CommandPlace;
 use crate::helper::can_be_helper;
 use crate::helper_words::{RUN, RUN_LOCKED};
-use crate::probe::{NO_HELPER, ProbeFailure, limits};
+use crate::probe::{NO_HELPER, limits};
+use crate::probe_failure::ProbeFailure;
 use crate::temporary::{directory_of, occupy};
 use crate::{HELPER, SandboxError, SandboxMode, SandboxPolicy, SandboxProfile, SandboxStep, SandboxSupport};
 

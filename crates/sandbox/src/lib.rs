@@ -26,6 +26,7 @@ mod network;
 mod path_access;
 mod policy;
 mod probe;
+mod probe_failure;
 mod profile;
 mod promises;
 #[cfg(unix)]

@@ -8,43 +8,12 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use crate::helper_words::{PASSING, PROBE, PROBE_LIMITS};
 use crate::landlock_version::NEEDED_ABI;
+use crate::probe_failure::ProbeFailure;
 use crate::{HELPER, SandboxError, SandboxMode, SandboxStep};
 
 /// The reason why nothing works in a program that cannot be its own helper.
 pub(crate) const NO_HELPER: &str =
     "this program cannot be the helper, because its `main` does not begin with `act_as_helper`";
-
-/// Errors of Linux that may be gone at the next attempt: EINTR, EAGAIN, ENOMEM, ENFILE, EMFILE, ETXTBSY and
-/// ENOSPC.
-pub(crate) const PASSING_ERRORS: [i32; 7] = [4, 11, 12, 23, 24, 26, 28];
-
-/// The reason why something that was tried does not work.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ProbeFailure {
-    /// The reason in words.
-    pub(crate) why: String,
-    /// Whether it may be gone at the next attempt.
-    pub(crate) is_passing: bool,
-}
-
-impl ProbeFailure {
-    /// A reason that lasts.
-    pub(crate) fn lasting(why: String) -> Self {
-        Self {
-            why,
-            is_passing: false,
-        }
-    }
-
-    /// The failure of a part of an attempt.
-    pub(crate) fn of_error(what: &str, error: &std::io::Error) -> Self {
-        let is_listed = |number| PASSING_ERRORS.contains(&number);
-        Self {
-            why: format!("{what}: {error}"),
-            is_passing: error.raw_os_error().is_some_and(is_listed),
-        }
-    }
-}
 
 /// The sandbox support of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]

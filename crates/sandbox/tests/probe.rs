@@ -1,4 +1,4 @@
-//! What a failed probe means: a lasting reason is one about the machine, a passing one is none. The helpers
+//! The meaning of a failed probe: a lasting reason is one about the machine, a passing one is none. The helpers
 //! are made up, except for the real one.
 
 use std::fs;

@@ -135,7 +135,8 @@ fn the_first_process_inside_shows_the_mark_and_no_other_variable() {
     .unwrap();
 }
 
-/// What is made or replaced outside after the template was made is protected and hidden for the next command.
+/// A file that is made or replaced outside after the template was made is protected and hidden for the next
+/// command.
 #[test]
 fn what_has_changed_since_is_protected_and_hidden() {
     let Some((world, template)) = world() else { return };

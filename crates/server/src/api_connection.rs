@@ -72,7 +72,8 @@ impl ApiConnection {
     /// Answers a challenge that was kept for this connection. Returns the token of whoever signed it.
     ///
     /// # Errors
-    /// Returns an error if the signature is not of that key over that challenge, or the key is not known here.
+    /// Returns an error if the signature is not of that key over that challenge, or the key is not known
+    /// here.
     pub fn sign_in(
         &self,
         state: &ServerState,

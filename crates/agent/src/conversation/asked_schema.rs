@@ -1,5 +1,6 @@
-//! The schema of a run's answer as part of the beginning of requests. For most models it stands as words behind
-//! the standing instructions, so thinking that was made beside another schema, or none, is refused later.
+//! The schema of a run's answer as part of the beginning of requests. For most models it stands as words
+//! behind the standing instructions, so thinking that was made beside another schema, or none, is refused
+//! later.
 
 use std::sync::Arc;
 

@@ -145,8 +145,7 @@ pub(crate) struct Conversation {
     /// The repairs before those of this run that followed repeated HTTP 500s: see [`repeated_refusals`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before_repeated: Option<Box<BeforeRepeated>>,
-    /// The latest event of the conversation in the last request, and in the last one that was accepted: see
-    /// [`left_out`].
+    /// The latest event in the last request, and in the last one that was accepted: see [`left_out`].
     #[serde(default, skip_serializing_if = "agentx_types::is_default")]
     asked_until: u64,
     #[serde(default, skip_serializing_if = "agentx_types::is_default")]

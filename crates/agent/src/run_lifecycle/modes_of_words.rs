@@ -1,5 +1,5 @@
-//! The approval mode that counts for the words of people other than the owner: at least the one of the time at
-//! which they came.
+//! The approval mode that counts for the words of people other than the owner: at least the one of the time
+//! at which they came.
 //!
 //! A person who drives may switch questions off for their own inputs (`auto`). An input of somebody else that
 //! waited in the queue, or joins the run, must not profit from that. So such an input keeps the mode of its

@@ -34,8 +34,8 @@ pub async fn say_of_this_machine(
     say_if_unheld(place, settings, &state.config, console);
 }
 
-/// Prints that commands about which nobody is asked run without a sandbox, if this agent has some and they do.
-/// Returns whether it did.
+/// Prints that commands about which nobody is asked run without a sandbox, if this agent has some and they
+/// do. Returns whether it did.
 pub(crate) fn say_if_unheld(
     place: &Place,
     settings: &Settings,

@@ -479,7 +479,7 @@ mod tests {
             ..FileChangePreview::default()
         };
         let answers = Answers::default();
-        let told = |request: &ApprovalRequested, is_brief| {
+        let told = |request: &ApprovalRequested, is_brief: bool| {
             let how = QuestionForm {
                 answers: Some(&answers),
                 keeps_rule: true,

@@ -1,5 +1,5 @@
-//! Words of a call that AgentX replaced by `[secret NAME]`, because it knows their value as a secret. The value
-//! is nowhere in the session, so the call runs with the words that the question shows. A folder may
+//! Words of a call that AgentX replaced by `[secret NAME]`, because it knows their value as a secret. The
+//! value is nowhere in the session, so the call runs with the words that the question shows. A folder may
 //! name any text a secret in its `.env`; so a question says what was replaced, and offers no rule made of it.
 
 use std::collections::BTreeSet;

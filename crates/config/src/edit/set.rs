@@ -53,7 +53,7 @@ pub fn set(request: LoadRequest<'_>, file: &Path, key: &str, value: &str) -> Res
         }
         Ok(())
     };
-    let before = request.again();
+    let before = request.same_request();
     let done = set_all(request, file, &[(path.clone(), literal)], is_known);
     let (changed, loaded) = done.map_err(|error| named_by(SET, error, before, file))?;
     Ok(SetResult {
@@ -91,7 +91,7 @@ pub(crate) fn set_all(
             .or_else(|| set_in_braces::place(&changed, &root, &path, literal).filter(is_right))
             .ok_or_else(by_hand)?;
     }
-    let loaded = load_as_if(request.again(), file, &changed)?;
+    let loaded = load_as_if(request.same_request(), file, &changed)?;
     check(&loaded)?;
     if changed == text {
         return Ok((false, loaded));
@@ -121,7 +121,7 @@ pub fn replace(
         let what = "the file was changed in the meantime and is left unchanged; add your changes by hand";
         return Err(ConfigError::file(file, what));
     }
-    let loaded = load_as_if(request.again(), file, text)?;
+    let loaded = load_as_if(request.same_request(), file, text)?;
     if let Some(model) = &loaded.settings.model
         && let SettingOrigin::User(place) | SettingOrigin::Workspace(place) = &model.origin
         && *place.file == *file

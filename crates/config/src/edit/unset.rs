@@ -43,7 +43,7 @@ pub(crate) fn unset_at(
         // The load below reports its mistakes with their places.
         Err(_) => text.clone(),
     };
-    let mut loaded = load_as_if(request.again(), file, &changed)?;
+    let mut loaded = load_as_if(request.same_request(), file, &changed)?;
     let is_other = changed != text;
     if is_other && changed.trim().is_empty() && file == request.places.workspace_file {
         // A chat would ask about a new file that says nothing.

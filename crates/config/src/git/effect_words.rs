@@ -12,7 +12,7 @@ const CANNOT_BE_READ: &str = " that cannot be read";
 
 /// The kinds of effects that a repository has on Git.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum EffectKind {
+pub(super) enum GitEffectKind {
     /// Git runs a program or a hook.
     Program,
     /// Git runs the hooks in a folder, or copies them from there.
@@ -43,7 +43,7 @@ pub(super) enum EffectKind {
     Unchecked,
 }
 
-impl EffectKind {
+impl GitEffectKind {
     /// Returns the kind of a setting that [`names::matters`].
     pub(super) fn of(setting: &Setting) -> Self {
         let (section, last, name) = (setting.section(), setting.last(), setting.name.as_str());

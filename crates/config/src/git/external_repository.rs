@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use super::GitPrograms;
-use super::effect_words::{ELSEWHERE, EffectKind};
+use super::effect_words::{ELSEWHERE, GitEffectKind};
 use super::names::without_sign_in;
 use super::repository_files::{GitLine as _, MAX_BYTES, is_same, path_of, plain, readable};
 use super::settings;
@@ -42,7 +42,7 @@ impl GitPrograms {
         }
         if others.next().is_some() {
             self.add(
-                EffectKind::OtherRepository,
+                GitEffectKind::OtherRepository,
                 place,
                 ELSEWHERE,
                 " in more places than are checked",
@@ -54,11 +54,11 @@ impl GitPrograms {
             Ok(Some(bytes)) => {
                 let from = addresses(&bytes);
                 let said = format!(" = objects/info/http-alternates {}, from {from}", digest(&bytes));
-                self.add(EffectKind::Fetches, place, ELSEWHERE, &said);
+                self.add(GitEffectKind::Fetches, place, ELSEWHERE, &said);
             }
             Err(why) => {
                 let said = format!(" = http-alternates: {why}");
-                self.add(EffectKind::Unread, place, ELSEWHERE, &said);
+                self.add(GitEffectKind::Unread, place, ELSEWHERE, &said);
             }
         }
     }
@@ -66,7 +66,7 @@ impl GitPrograms {
     fn add_elsewhere(&mut self, place: &str, path: &Path) {
         let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let said = format!(" = {}", plain(&path.to_string_lossy()));
-        self.add(EffectKind::OtherRepository, place, ELSEWHERE, &said);
+        self.add(GitEffectKind::OtherRepository, place, ELSEWHERE, &said);
     }
 }
 

@@ -23,7 +23,7 @@ mod working_tree;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use effect_words::EffectKind;
+use effect_words::GitEffectKind;
 pub(crate) use repository_files::directory;
 use repository_files::{common, has_git, is_repository, is_same, plain};
 use settings::{Setting, UNREADABLE};
@@ -40,7 +40,7 @@ const MAX_DEPTH: usize = 8;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitPrograms {
     /// Names, such as `filter.lfs.clean` or `hook pre-commit`, each with its value or content.
-    found: BTreeMap<(String, String), EffectKind>,
+    found: BTreeMap<(String, String), GitEffectKind>,
     /// Files of settings with a password in an address, or a header that is sent along.
     with_passwords: BTreeSet<PathBuf>,
     remotes: remotes::Remotes,
@@ -67,14 +67,14 @@ impl GitPrograms {
         let git = match directory(top) {
             Ok(git) => git,
             Err(why) => {
-                self.add(EffectKind::Unread, place, UNREADABLE, &format!(": {why}"));
+                self.add(GitEffectKind::Unread, place, UNREADABLE, &format!(": {why}"));
                 return false;
             }
         };
         let common = match common(&git) {
             Ok(common) => common,
             Err(why) => {
-                self.add(EffectKind::Unread, place, UNREADABLE, &format!(": {why}"));
+                self.add(GitEffectKind::Unread, place, UNREADABLE, &format!(": {why}"));
                 return false;
             }
         };
@@ -82,9 +82,9 @@ impl GitPrograms {
         self.record_passwords_below(&common, place);
         for (name, rest) in pending_operations::of(top, &git) {
             let kind = if rest.starts_with(": ") {
-                EffectKind::Unread
+                GitEffectKind::Unread
             } else {
-                EffectKind::Program
+                GitEffectKind::Program
             };
             self.add(kind, place, &name, &rest);
         }
@@ -94,7 +94,7 @@ impl GitPrograms {
             .filter_map(|folder| scripts::around_hooks(top, folder))
         {
             self.add(
-                EffectKind::HookFolder,
+                GitEffectKind::HookFolder,
                 place,
                 "hooks",
                 &format!("{}{} {hash}", scripts::AROUND_HOOKS, plain(&around)),
@@ -135,10 +135,10 @@ impl GitPrograms {
                     if !addresses.is_empty() {
                         shown.push_str(&format!(", from {}", addresses.join(", ")));
                     }
-                    self.add(EffectKind::of(&setting), place, &name, &format!(" = {shown}"));
+                    self.add(GitEffectKind::of(&setting), place, &name, &format!(" = {shown}"));
                     for (file, hash) in scripts::named_in(top, value) {
                         let runs = format!("{name} runs {}", plain(&file));
-                        self.add(EffectKind::Program, place, &runs, &format!(" {hash}"));
+                        self.add(GitEffectKind::Program, place, &runs, &format!(" {hash}"));
                     }
                 }
             }
@@ -152,7 +152,7 @@ impl GitPrograms {
             Ok(paths) => paths,
             Err(why) => {
                 return self.add(
-                    EffectKind::Unread,
+                    GitEffectKind::Unread,
                     place,
                     "index that cannot be read",
                     &format!(": {why}"),
@@ -166,7 +166,7 @@ impl GitPrograms {
             }
             if depth >= MAX_DEPTH || self.repositories >= MAX_REPOSITORIES {
                 return self.add(
-                    EffectKind::Unchecked,
+                    GitEffectKind::Unchecked,
                     place,
                     "more repositories than are checked",
                     "",
@@ -178,25 +178,25 @@ impl GitPrograms {
         }
     }
 
-    fn add(&mut self, kind: EffectKind, place: &str, name: &str, rest: &str) {
+    fn add(&mut self, kind: GitEffectKind, place: &str, name: &str, rest: &str) {
         self.found
             .insert((format!("{place}{name}"), rest.to_owned()), kind);
     }
 
     fn add_hooks(&mut self, top: &Path, folder: &Path, place: &str) {
         match hooks::of(folder, top) {
-            Err(()) => self.add(EffectKind::Unread, place, "hooks that cannot be read", ""),
+            Err(()) => self.add(GitEffectKind::Unread, place, "hooks that cannot be read", ""),
             Ok(hooks) => {
                 for (name, hash) in hooks.found {
                     self.add(
-                        EffectKind::Program,
+                        GitEffectKind::Program,
                         place,
                         &format!("hook {}", plain(&name)),
                         &format!(" {hash}"),
                     );
                 }
                 if hooks.has_more {
-                    self.add(EffectKind::Unchecked, place, "more hooks than are checked", "");
+                    self.add(GitEffectKind::Unchecked, place, "more hooks than are checked", "");
                 }
             }
         }

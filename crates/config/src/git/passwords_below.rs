@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::effect_words::EffectKind;
+use super::effect_words::GitEffectKind;
 use super::{GitPrograms, names, settings};
 
 /// The folders of a repository's directory that hold those of submodules and of worktrees.
@@ -24,7 +24,7 @@ impl GitPrograms {
         while let Some(folder) = open.pop() {
             if checked >= MAX_FOLDERS {
                 return self.add(
-                    EffectKind::Unchecked,
+                    GitEffectKind::Unchecked,
                     place,
                     "more repositories than are checked",
                     "",

@@ -38,7 +38,7 @@ pub struct LoadRequest<'a> {
 
 impl<'a> LoadRequest<'a> {
     /// Returns the same input, for loading once more.
-    pub(crate) fn again(&self) -> LoadRequest<'a> {
+    pub(crate) fn same_request(&self) -> LoadRequest<'a> {
         LoadRequest {
             places: self.places.clone(),
             lookup: self.lookup,

@@ -81,7 +81,7 @@ fn held(script: &Script, person: u64) -> HeldRun {
     }
 }
 
-/// Tells when it is asked, and answers when it is told to.
+/// Notes a question, and answers it when the test says so.
 #[derive(Default)]
 struct Later {
     asked: Notify,

@@ -20,7 +20,7 @@ use super::proxy_door::{ProxyDoor, take_control};
 use super::seccomp::InternetSockets;
 use super::{namespace, restrictions, template};
 use crate::helper_words::{PASSING, PROBE, PROBE_LIMITS, RUN, RUN_LOCKED, TEMPLATE};
-use crate::probe::ProbeFailure;
+use crate::probe_failure::ProbeFailure;
 use crate::{SandboxError, SandboxPolicy, SandboxStep, temporary};
 
 /// Runs as the helper. `arguments` are those behind [`HELPER`](crate::HELPER). If all is well it does not

@@ -25,7 +25,7 @@ use super::landlock::LandlockRules;
 use super::proxy_door::ProxyDoor;
 use super::seccomp::InternetSockets;
 use super::{kernel, mounts, restrictions};
-use crate::probe::{PASSING_ERRORS, ProbeFailure};
+use crate::probe_failure::{PASSING_ERRORS, ProbeFailure};
 use crate::{HELPER_FAILED, SandboxError, SandboxPolicy};
 
 /// The most user namespaces of a person, in the file of the kernel that tells it.

@@ -40,7 +40,7 @@ use super::template_request::{receive_with_descriptor, send_with_descriptor};
 use super::{kernel, mounts, template_command};
 use crate::{SandboxError, SandboxPaths, SandboxPolicy, SandboxStep};
 
-/// What a template says: its root is made.
+/// The word of a template whose root is made.
 pub(crate) const READY: u8 = 1;
 /// The command starts; the process id of its leader follows.
 pub(crate) const STARTED: u8 = 2;

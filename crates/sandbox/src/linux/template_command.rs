@@ -25,7 +25,7 @@ pub(crate) const ROOM: &std::ffi::CStr = c"AGENTX_TEMPLATE";
 /// A command, and the descriptors that belong to it.
 struct TemplateCommand {
     request: TemplateRequest,
-    /// Where the output of the command goes, and what this process says if it fails.
+    /// The file for the output of the command, and for the words of this process if it fails.
     output: OwnedFd,
     /// The way to the leader, which hears how the command ended.
     report: File,

@@ -118,8 +118,8 @@ impl History {
         }
     }
 
-    /// Counts a refusal by the policy. The same text is refused again only if several messages are sent as one
-    /// text: words replace one after another then.
+    /// Counts a refusal by the policy. The same text is refused again only if several messages are sent as
+    /// one text: words replace one after another then.
     fn note_refused_text(&mut self, error: &ModelError) {
         let Some(text) = refused_texts::named_text(&error.message) else {
             return;

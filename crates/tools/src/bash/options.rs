@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    /// Where no sandbox works it runs as it did before there was one for it, without a notice.
+    /// It runs without a sandbox and without a notice if none works.
     #[test]
     fn a_command_that_only_reads_is_held_where_that_works_and_refused_where_it_has_to_be() {
         let place = Path::new("/made-up");

@@ -11,9 +11,11 @@ use std::ops::Range;
 
 use agentx_types::{Rule, since};
 
-use super::CallSubject;
-use crate::commands::command_split::{CommandLine, only_reads_input, without_redirections};
+use super::{CallSubject, is_exact};
+use crate::commands::command_split::{CommandLine, only_reads_input, take_apart_as, without_redirections};
 use crate::commands::reading_commands::{ReadingLine, reading_line};
+use crate::pattern::fits;
+use crate::tools::described_tools;
 
 /// Programs that show names, numbers and states, but no content of files.
 const NAMING: &[&str] = &[
@@ -83,6 +85,72 @@ pub(super) struct RuleCoverage {
 }
 
 impl CallSubject<'_> {
+    /// The rules that together allow every part of the call.
+    ///
+    /// A rule that allows the entire call is enough. Otherwise each command of the line needs a rule, or is
+    /// one that needs none, and a line that cannot be split with certainty has no parts.
+    pub(crate) fn allowed_by(&self, rules: &[Rule]) -> Option<Vec<usize>> {
+        self.coverage(rules).map(|coverage| coverage.rules)
+    }
+
+    /// The rules that together allow the call, and the effects of the parts without a rule.
+    fn coverage(&self, rules: &[Rule]) -> Option<RuleCoverage> {
+        let rules: Vec<(usize, &Rule)> = rules
+            .iter()
+            .enumerate()
+            .filter(|(_, rule)| self.allows_here(rule))
+            .collect();
+        // For rules that a person kept in this project, the question had named the program that Git runs.
+        let whole = |(_, rule): &&(usize, &Rule)| match &rule.argument {
+            _ if self.server_tool().is_some() && rule.tool == described_tools::MCP => {
+                self.is_named_by_server(rule) == Some(true)
+            }
+            None => self.written_file().is_none(),
+            Some(pattern) if self.runs_commands() => {
+                (pattern == "*" && self.secret().is_none() && self.written_file().is_none())
+                    || (self.is_whole(pattern)
+                        && self.unnamed_option_of_line(pattern).is_none()
+                        && (rule.workspace.is_some() || self.git_runs().is_none()))
+            }
+            Some(pattern) => fits(pattern, &self.argument) || self.reaches_only(pattern),
+        };
+        if let Some((index, _)) = rules.iter().find(whole) {
+            let rules = vec![*index];
+            return Some(RuleCoverage { rules, reading: None });
+        }
+        let line = self
+            .runs_commands()
+            .then(|| take_apart_as(&self.argument, self.version))?;
+        if !line.certain || line.commands.is_empty() || self.reading().beyond_stars {
+            return None;
+        }
+        let (mut used, mut left) = (Vec::new(), Vec::new());
+        for (at, command) in line.commands.iter().enumerate() {
+            // A command that "always" kept word for word was seen without input from a pipe, which may be
+            // commands for an interpreter.
+            let is_fed = self.version >= since::FED_COMMANDS_NEED_A_STAR && line.fed.contains(&at);
+            let forms = self.forms(command);
+            let covering = rules.iter().find(|(_, rule)| {
+                rule.argument.as_ref().is_some_and(|pattern| {
+                    !(is_fed && is_exact(pattern))
+                        && forms.iter().any(|form| self.covers_command(pattern, form))
+                        && !self.leaves_folder_of(rule)
+                })
+            });
+            match covering {
+                Some((index, _)) if used.contains(index) => {}
+                Some((index, _)) => used.push(*index),
+                None if self.needs_no_rule(&line, at) => {}
+                None => left.push(at),
+            }
+        }
+        let reading = match left.as_slice() {
+            [] => None,
+            left => Some(self.reading_of(&line, left)?),
+        };
+        (!used.is_empty()).then_some(RuleCoverage { rules: used, reading })
+    }
+
     /// The effects of the parts of the line that run beside commands of these rules only because they read
     /// the workspace; `None` if there are none, or the line is not allowed.
     pub(crate) fn read_beside_rules(&self, rules: &[Rule]) -> Option<ReadingLine> {

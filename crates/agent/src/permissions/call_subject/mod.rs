@@ -32,7 +32,7 @@ use agentx_types::{Access, AgentConfig, Guard, Rule, RuleEffect, ToolReach, Tool
 use serde_json::Value;
 
 use crate::commands::command_analysis::{CommandAnalysis, read_as, read_typed};
-use crate::commands::command_split::{take_apart_as, trimmed};
+use crate::commands::command_split::trimmed;
 use crate::commands::own_program;
 use crate::commands::severity::runs_git;
 use crate::files::auto_run_files::{is_guarded_as, is_instructions_as};
@@ -41,8 +41,6 @@ use crate::pattern::{fits, is_within, literal, normalize};
 use crate::permissions::remembered_rule;
 use crate::permissions::rule_options::{fits_anywhere, fits_by_options};
 use crate::permissions::rule_origin::holds_after;
-use crate::tools::described_tools;
-use beside_rules::RuleCoverage;
 use typed_text::{as_read, types_text};
 
 /// The subject of a call, for one judgement. It parses the command line once, on first use.
@@ -258,72 +256,6 @@ impl<'a> CallSubject<'a> {
         let only_looks = matches!(self.tool.access, Access::Internal | Access::Read);
         let runs = |path: &str| is_guarded_as(path, self.version) || is_instructions_as(path, self.version);
         !only_looks && self.path.as_deref().is_some_and(runs)
-    }
-
-    /// The rules that together allow every part of the call.
-    ///
-    /// A rule that allows the entire call is enough. Otherwise each command of the line needs a rule, or is one
-    /// that needs none, and a line that cannot be split with certainty has no parts.
-    pub(crate) fn allowed_by(&self, rules: &[Rule]) -> Option<Vec<usize>> {
-        self.coverage(rules).map(|coverage| coverage.rules)
-    }
-
-    /// The rules that together allow the call, and what the parts without a rule read.
-    fn coverage(&self, rules: &[Rule]) -> Option<RuleCoverage> {
-        let rules: Vec<(usize, &Rule)> = rules
-            .iter()
-            .enumerate()
-            .filter(|(_, rule)| self.allows_here(rule))
-            .collect();
-        // For rules that a person kept in this project, the question had named the program that Git runs.
-        let whole = |(_, rule): &&(usize, &Rule)| match &rule.argument {
-            _ if self.server_tool().is_some() && rule.tool == described_tools::MCP => {
-                self.is_named_by_server(rule) == Some(true)
-            }
-            None => self.written_file().is_none(),
-            Some(pattern) if self.runs_commands() => {
-                (pattern == "*" && self.secret().is_none() && self.written_file().is_none())
-                    || (self.is_whole(pattern)
-                        && self.unnamed_option_of_line(pattern).is_none()
-                        && (rule.workspace.is_some() || self.git_runs().is_none()))
-            }
-            Some(pattern) => fits(pattern, &self.argument) || self.reaches_only(pattern),
-        };
-        if let Some((index, _)) = rules.iter().find(whole) {
-            let rules = vec![*index];
-            return Some(RuleCoverage { rules, reading: None });
-        }
-        let line = self
-            .runs_commands()
-            .then(|| take_apart_as(&self.argument, self.version))?;
-        if !line.certain || line.commands.is_empty() || self.reading().beyond_stars {
-            return None;
-        }
-        let (mut used, mut left) = (Vec::new(), Vec::new());
-        for (at, command) in line.commands.iter().enumerate() {
-            // A command that "always" kept word for word was seen without input from a pipe, which may be
-            // commands for an interpreter.
-            let is_fed = self.version >= since::FED_COMMANDS_NEED_A_STAR && line.fed.contains(&at);
-            let forms = self.forms(command);
-            let covering = rules.iter().find(|(_, rule)| {
-                rule.argument.as_ref().is_some_and(|pattern| {
-                    !(is_fed && is_exact(pattern))
-                        && forms.iter().any(|form| self.covers_command(pattern, form))
-                        && !self.leaves_folder_of(rule)
-                })
-            });
-            match covering {
-                Some((index, _)) if used.contains(index) => {}
-                Some((index, _)) => used.push(*index),
-                None if self.needs_no_rule(&line, at) => {}
-                None => left.push(at),
-            }
-        }
-        let reading = match left.as_slice() {
-            [] => None,
-            left => Some(self.reading_of(&line, left)?),
-        };
-        (!used.is_empty()).then_some(RuleCoverage { rules: used, reading })
     }
 
     /// Returns whether a rule's pattern covers one command: it fits, and its stars stand for nothing that a

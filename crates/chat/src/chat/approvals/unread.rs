@@ -64,8 +64,8 @@ impl Chat<'_> {
     }
 }
 
-/// Returns whether a call is allowed only after all of its question was seen: any but an answer in words, and a
-/// change of a file in the workspace that no program runs by itself and no agent takes for instructions.
+/// Returns whether a call is allowed only after all of its question was seen: any but an answer in words, and
+/// a change of a file in the workspace that no program runs by itself and no agent takes for instructions.
 fn must_be_read(question: &ApprovalRequested) -> bool {
     let kept = question.suggested.path.as_deref().unwrap_or("/");
     let place = format!("/{kept}");

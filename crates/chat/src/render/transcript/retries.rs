@@ -5,12 +5,20 @@ use agentx::types::{ContextChange, ErrorRaised, RuntimeEvent, StopReason};
 
 use super::super::table::cut;
 use super::super::units;
-use super::state::ShownFailure;
 use super::{SHORTEST_REASON, TranscriptRenderer};
 use crate::exit::http_status::{counts_attempts, unnamed_status, with_status};
 
 /// The number of columns from which a live row also says when the last attempt is made.
 const WIDE: usize = 60;
+
+/// An error of a run, cleaned for the terminal.
+#[derive(Debug)]
+pub(super) struct ShownFailure {
+    pub(super) code: String,
+    pub(super) message: String,
+    /// The HTTP status, if a model server answered with one.
+    pub(super) status: Option<u16>,
+}
 
 /// The failed attempts of a model call that is still tried.
 #[derive(Clone, Debug, PartialEq, Eq)]

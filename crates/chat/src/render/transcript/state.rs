@@ -4,7 +4,7 @@
 use agentx::config::ThinkingDisplay;
 
 use super::super::clean::Cleaner;
-use super::retries::FailedAttempts;
+use super::retries::{FailedAttempts, ShownFailure};
 
 /// The choices of the front end that owns the transcript.
 #[derive(Debug, Default)]
@@ -52,15 +52,6 @@ pub(super) struct RunProblems {
     pub(super) failed_in_other_forms: u32,
     /// Whether this run has already reported that nothing was condensed.
     pub(super) not_condensed: bool,
-}
-
-/// An error of a run, cleaned for the terminal.
-#[derive(Debug)]
-pub(super) struct ShownFailure {
-    pub(super) code: String,
-    pub(super) message: String,
-    /// The HTTP status, if a model server answered with one.
-    pub(super) status: Option<u16>,
 }
 
 /// The kind of the unfinished line on the screen.
