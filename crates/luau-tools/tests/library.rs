@@ -11,7 +11,7 @@ async fn value(body: &str) -> Value {
     let script = Script::compile("t", &text, Libraries::new()).unwrap();
     let limits = ScriptLimits {
         cpu: std::time::Duration::from_secs(60),
-        // The results are compared here. A slow machine may need longer for a call than a turn has by default.
+        // The results are compared here. A slow machine may need longer for a call than a turn has.
         turn: std::time::Duration::from_secs(30),
         ..ScriptLimits::default()
     };

@@ -1,5 +1,5 @@
-//! The time that a sandbox adds to the start and end of a command: `true` bare, by a helper of its own, and from a
-//! template, in turn. `AGENTX_HELPER=target/release/agentx` measures the program itself as the helper.
+//! The time that a sandbox adds to the start and end of a command: `true` bare, by a helper of its own, and
+//! from a template, in turn. `AGENTX_HELPER=target/release/agentx` measures the program itself as the helper.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,

@@ -1,5 +1,5 @@
-//! The meaning of a failed probe: a lasting reason is one about the machine, a passing one is none. The helpers
-//! are made up, except for the real one.
+//! The meaning of a failed probe: a lasting reason is one about the machine, a passing one is none. The
+//! helpers are made up, except for the real one.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -271,7 +271,8 @@ fn git_shows_no_other_file_through_a_link_in_the_repository() {
     }
 }
 
-/// A process that a command leaves in a session of its own could otherwise change files between a check and their use.
+/// A process that a command leaves in a session of its own could otherwise change files between a check and
+/// their use.
 #[test]
 fn what_a_command_leaves_in_a_session_of_its_own_ends_with_it() {
     let Some(sandbox) = unset() else { return };

@@ -64,8 +64,8 @@ fn a_mode_that_somebody_else_set_later_does_not_cover_a_queued_input() {
     }
 }
 
-/// An input that joins a run binds it from then on. So do a command of somebody else that the run reads about,
-/// and their answer to a question.
+/// An input that joins a run binds it from then on. So do a command of somebody else that the run reads
+/// about, and their answer to a question.
 #[test]
 fn words_that_join_a_run_bind_it_until_it_ends() {
     let steered: fn(&mut Session) = |session| session.happens(of_bob("change it", InputMode::Steer));
