@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use agentx_types::{ContentPart, LEFT_OUT_PART, Message, MessagePlace, ModelRequest};
+use agentx_types::{ContentPart, EARLIER_MESSAGES, LEFT_OUT_PART, Message, MessagePlace, ModelRequest};
 use serde_json::{Value, json};
 
 use crate::error::{PlaceStep, place_steps};
@@ -79,10 +79,13 @@ pub fn named_part(
     })
 }
 
-/// The request with a mark in place of each text, result and input.
+/// The request with a mark in place of each text, result and input of the conversation.
 fn with_marks(request: &ModelRequest) -> ModelRequest {
     let marked = |(index, message): (usize, &Arc<Message>)| {
         let mut message = Message::clone(message);
+        if message.message_id.as_str() == EARLIER_MESSAGES {
+            return Arc::new(message);
+        }
         for (at, part) in message.content.iter_mut().enumerate() {
             put_mark(part, &format!("{MARK}{index}x{at}x"));
         }

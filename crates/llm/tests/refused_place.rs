@@ -4,8 +4,8 @@
 
 use agentx_llm::{Catalog, NoBlobs, build, named_part};
 use agentx_types::{
-    Access, Api, ContentPart, LEFT_OUT_PART, Message, MessagePlace, ModelParams, ModelRequest, Role,
-    ToolCallPart, ToolResultPart, ToolSpec,
+    Access, Api, ContentPart, EARLIER_MESSAGES, LEFT_OUT_PART, Message, MessagePlace, ModelParams,
+    ModelRequest, Role, ToolCallPart, ToolResultPart, ToolSpec,
 };
 use serde_json::{Value, json};
 
@@ -187,6 +187,23 @@ fn of_messages_that_are_sent_as_one_text_the_earliest_that_is_still_sent_is_name
     let replaced = message("msg_f", Role::User, vec![ContentPart::text(LEFT_OUT_PART)]);
     request.messages[5] = replaced.into();
     assert_eq!(named(&request, &place).unwrap().message_id.as_str(), "msg_g");
+}
+
+#[test]
+fn the_message_in_place_of_earlier_ones_is_never_named() {
+    let mut request = request("mistral", "mistral-large-latest", Api::OpenaiChat);
+    let earlier = message(EARLIER_MESSAGES, Role::User, vec![ContentPart::text("left out")]);
+    request.messages.insert(0, earlier.into());
+    let options = Catalog::builtin().wire_options(&request.model);
+    let body: Value = serde_json::from_slice(&build(&request, &options, &NoBlobs)).unwrap();
+    let mut found = Vec::new();
+    places(&body, "left out", "", &mut found);
+    places(&body, "first words", "", &mut found);
+    found.dedup();
+    let [place] = found.as_slice() else {
+        panic!("they are one text: {body}")
+    };
+    assert_eq!(named(&request, place).unwrap().message_id.as_str(), "msg_a");
 }
 
 #[test]

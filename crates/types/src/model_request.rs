@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{AnswerSchema, Message, ModelParams, ModelSpec, RequestPart, ToolSpec};
 
+/// The id of the message of a request that stands for earlier ones, which are no longer sent. It is not a
+/// message of the conversation.
+pub const EARLIER_MESSAGES: &str = "msg_left_out";
+
 /// Everything that is sent to the model in one call, independent of its API.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelRequest {

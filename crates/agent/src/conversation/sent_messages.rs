@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use agentx_types::{ContentPart, Message, MessageId, Role};
+use agentx_types::{ContentPart, EARLIER_MESSAGES, Message, MessageId, Role};
 
 use super::{Conversation, media_limit};
 use crate::other_authors;
@@ -20,7 +20,7 @@ impl Conversation {
         let mut messages = Vec::with_capacity(self.entries.len() - self.window_start + 2);
         if self.window_start > 0 {
             messages.push(Arc::new(Message {
-                message_id: MessageId::new("msg_left_out"),
+                message_id: MessageId::new(EARLIER_MESSAGES),
                 role: Role::User,
                 content: vec![ContentPart::text(if self.given.latest_only {
                     NOT_LATEST

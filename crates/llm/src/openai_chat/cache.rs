@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use agentx_types::{Message, ModelRequest, Role};
+use agentx_types::{EARLIER_MESSAGES, Message, ModelRequest, Role};
 
 use crate::emitter::fnv1a;
 use crate::json::{BorrowedJson, object};
@@ -17,15 +17,13 @@ use crate::json::{BorrowedJson, object};
 /// It follows from the random id of a person's first message, which survives condensing, and reveals nothing
 /// about them. `None` for a request whose beginning no other request shares.
 pub(crate) fn key(request: &ModelRequest) -> Option<String> {
-    let by_person =
-        |message: &&Arc<Message>| message.role == Role::User && message.message_id.as_str() != LEFT_OUT;
+    let by_person = |message: &&Arc<Message>| {
+        message.role == Role::User && message.message_id.as_str() != EARLIER_MESSAGES
+    };
     let first = request.messages.iter().find(by_person)?;
     let hash = fnv1a(first.message_id.as_str().as_bytes());
     (!request.is_asked_once()).then(|| format!("agentx-{hash:016x}"))
 }
-
-/// The id of the message in place of older ones that are left out.
-const LEFT_OUT: &str = "msg_left_out";
 
 /// Marks the messages of a request.
 pub(super) fn mark(messages: &mut [BorrowedJson<'_>]) {
