@@ -126,6 +126,7 @@ describe("a cost", () => {
     expect(spent(0, unpriced)).toBe("$?");
     expect(spent(20_000_000, unpriced)).toBe("$0.02+?");
     expect(spent(20_000_000, { ...usage, estimated_tokens: 3 })).toBe("~$0.02");
+    expect(spent(15_000_000, usage)).toBe("$0.015");
     expect(spent(0, usage)).toBe("$0");
   });
 

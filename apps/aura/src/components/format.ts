@@ -12,7 +12,9 @@ export function tokens(count: number): string {
 export function money(nano: number): string {
   const dollars = nano / 1e9;
   if (dollars === 0) return "$0";
-  if (dollars < 0.01) return `$${dollars.toFixed(4)}`;
+  if (dollars < 0.00995) return `$${dollars.toFixed(4)}`;
+  // Tenths of a cent, unless there are none.
+  if (dollars < 0.0995) return `$${dollars.toFixed(3).replace(/0$/, "")}`;
   return `$${dollars.toFixed(2)}`;
 }
 
