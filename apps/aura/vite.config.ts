@@ -25,5 +25,6 @@ export default defineConfig({
   },
   server: { proxy: { "/v1": { ...forwarded, ws: true } } },
   preview: { proxy: { "/v1": { ...forwarded, ws: true } } },
-  test: { include: ["tests/**/*.test.{ts,tsx}"], environment: "node" },
+  // No test is about time: a busy machine may be slow.
+  test: { include: ["tests/**/*.test.{ts,tsx}"], environment: "node", testTimeout: 60_000 },
 });
