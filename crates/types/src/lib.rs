@@ -118,7 +118,7 @@ pub use invisible::{is_invisible, without_invisible};
 pub use learning::*;
 pub use medium::Medium;
 pub use model::*;
-pub use model_request::ModelRequest;
+pub use model_request::{EARLIER_MESSAGES, ModelRequest};
 pub use newer::from_newer_json;
 pub use outcome::*;
 pub use output::*;

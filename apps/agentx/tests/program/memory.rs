@@ -38,6 +38,7 @@ fn a_chat_shows_what_a_model_proposes_and_the_person_decides() {
     let sandbox = Sandbox::new();
     sandbox.config("memory: {enabled: true, learning: {threshold_turns: 1}}\n");
     let mut chat = Pty::start(&sandbox, &["chat"], 110, 30);
+    chat.wait_for("/help lists commands and keys");
     chat.keys("remember that deploys go over staging\r");
     chat.keys("hello\r");
     chat.wait_for("1 memory proposed: 1");

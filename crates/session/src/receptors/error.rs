@@ -1,7 +1,7 @@
 //! ErrorReceptor: errors as data for people and programs. A failing tool is not an error, because the model
 //! reads its result.
 
-use agentx_types::{Envelope, EnvironmentEvent, ErrorRaised, RuntimeEvent};
+use agentx_types::{ConfigChange, Envelope, EnvironmentEvent, ErrorRaised, RuntimeEvent, since};
 
 use super::Receptor;
 
@@ -9,10 +9,19 @@ use super::Receptor;
 ///
 /// The fact `error` ends the call or run that it is about; `recoverable` says whether trying again may help.
 /// `attempt_failed` ends nothing: its event is recoverable and has the milliseconds until the next attempt
-/// and until it gives up, and the HTTP status; they are `None` for any other error. This receptor has no
-/// memory.
+/// and until it gives up, and the HTTP status (from version 9 of the rules on); they are `None` for any other
+/// error.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ErrorReceptor {}
+pub struct ErrorReceptor {
+    /// Whether the rules of the session name the HTTP status.
+    names_status: bool,
+}
+
+impl ErrorReceptor {
+    fn follow_rules(&mut self, version: u32) {
+        self.names_status = version >= since::ERRORS_NAME_THEIR_STATUS;
+    }
+}
 
 impl Receptor for ErrorReceptor {
     fn receive(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
@@ -32,8 +41,15 @@ impl Receptor for ErrorReceptor {
                 recoverable: true,
                 retry_in_ms: failed.retry_in_ms,
                 gives_up_in_ms: failed.gives_up_in_ms.map(u64::from),
-                status: failed.status,
+                status: failed.status.filter(|_| self.names_status),
             },
+            EnvironmentEvent::SessionOpened(opened) => return self.follow_rules(opened.config.rules_version),
+            EnvironmentEvent::ConfigChanged(changed) => {
+                if let ConfigChange::RulesVersion(version) = &changed.change {
+                    self.follow_rules(*version);
+                }
+                return;
+            }
             _ => return,
         };
         out.push(raised.into());
@@ -64,7 +80,7 @@ mod tests {
             refused_place: None,
         };
         check(
-            ErrorReceptor::default(),
+            ErrorReceptor { names_status: true },
             vec![
                 (
                     failed.into(),

@@ -367,3 +367,6 @@ pub const WORDS_KEEP_THEIR_MODE: u32 = 9;
 
 /// Tags of authors are also removed from texts of others if invisible characters interrupt them.
 pub const INTERRUPTED_TAGS_ARE_REMOVED: u32 = 9;
+
+/// The `error` of a failed attempt names the HTTP status of the server's answer.
+pub const ERRORS_NAME_THEIR_STATUS: u32 = 9;
