@@ -93,7 +93,7 @@ pub(crate) fn request(config: &AgentConfig, said: &[SaidLine], reflect: bool) ->
         Speaker::Agent => None,
     });
     let first = events.next().unwrap_or_default();
-    let last = events.last().unwrap_or(first);
+    let last = events.next_back().unwrap_or(first);
     let message = Message {
         message_id: MessageId::with_suffix(format_args!("{TO_LEARN}{first}_{last}")),
         role: Role::User,

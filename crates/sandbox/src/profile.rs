@@ -161,11 +161,11 @@ impl SandboxProfile {
         let mut hidden = found.all(secrets, &[], &[]);
         let mut redacted = found.all(redacted(home_path, cargo), &[], &[]);
         let protected = [repository.protected, vec![workspace.join(".agentx")]].concat();
-        let protected = [self.programs_in(&workspace, &protected), protected].concat();
+        let mut protected = [self.programs_in(&workspace, &protected), protected].concat();
         let mut places = vec![workspace.clone()];
         places.extend(repository.write);
-        let ways = ways(&protected, &places);
-        places.extend(ways);
+        let inside = ways(&protected, &places);
+        places.extend(inside);
         let mut write = found.all_writable(self.write(home.as_deref()), &places);
         write.extend(places);
         let mut private = found.all(self.private(home.as_deref()), &write, &write);
@@ -184,7 +184,10 @@ impl SandboxProfile {
         if step == SandboxStep::Namespace {
             read.extend(repository_around(&workspace, home.as_deref()));
         }
-        write.extend(self.ways_to_programs(&write, &workspace));
+        let programs = self.program_directories_in(&write, &workspace);
+        let outside = ways(&programs, &write);
+        write.extend(outside);
+        protected.extend(programs);
         let may = |path: &PathBuf| !hidden.contains(path);
         let paths = SandboxPaths {
             read: outermost(read.into_iter().filter(may).collect()),
@@ -270,20 +273,15 @@ impl SandboxProfile {
         }
     }
 
-    /// The directories between a place outside of the workspace that commands write, and a directory of
-    /// programs in it. A directory that is bound cannot be renamed to make room for another one.
-    fn ways_to_programs(&self, write: &[PathBuf], workspace: &Path) -> Vec<PathBuf> {
-        let outside: Vec<PathBuf> = write
-            .iter()
-            .filter(|path| !path.starts_with(workspace))
-            .cloned()
-            .collect();
+    /// The directories of programs in places outside of the workspace that commands write.
+    fn program_directories_in(&self, write: &[PathBuf], workspace: &Path) -> Vec<PathBuf> {
+        let is_outside = |path: &&PathBuf| !path.starts_with(workspace);
+        let outside: Vec<PathBuf> = write.iter().filter(is_outside).cloned().collect();
         let real = self
             .program_directories
             .iter()
             .filter_map(|path| fs::canonicalize(path).ok());
-        let programs: Vec<PathBuf> = real.filter(|path| !path.starts_with(workspace)).collect();
-        ways(&programs, &outside)
+        real.filter(|path| lies_in(path, &outside)).collect()
     }
 
     fn read(&self, home: Option<&Path>) -> Vec<PathBuf> {

@@ -49,8 +49,14 @@ const FURTHER: [&str; 2] = ["worktrees", "modules"];
 /// The maximum number of directories to search. If there are more, commands change none of them.
 const MOST_FURTHER: usize = 1000;
 
-/// The content that makes Git take its settings from the directory itself, as without the file.
-const ITSELF: &str = ".";
+/// A file by which a directory of `worktrees` knows its worktree. Without it, Git forgets the worktree and
+/// what is staged there; and to Git in a sandbox, a worktree outside of the workspace looks as if it were
+/// gone.
+const WORKTREE: &str = "gitdir";
+
+/// The contents that make Git take its settings from the directory itself, as without the file. For libgit2 a
+/// directory with the first one is no repository, so the second one is written.
+pub(crate) const ITSELF: [&str; 2] = [".\n", "./\n"];
 
 /// The place of a search: the directory in which commands work, and the home directory of the person.
 #[derive(Clone, Copy)]
@@ -113,7 +119,7 @@ fn common_directory(real: PathBuf) -> PathBuf {
 
 fn of_directory(git: PathBuf, tree: &Path, around: Around<'_>) -> RepositoryPaths {
     let pointer = git.join("commondir");
-    let points = fs::read_to_string(&pointer).is_ok_and(|text| text.trim_end() != ITSELF);
+    let points = fs::read_to_string(&pointer).is_ok_and(|text| !is_itself(&text));
     let planted = (points || pointer.is_symlink()).then_some(pointer);
     let mut further = Further::default();
     further.search(&git);
@@ -129,9 +135,8 @@ fn of_directory(git: PathBuf, tree: &Path, around: Around<'_>) -> RepositoryPath
     for path in &further.repositories {
         protected.extend(RUNS.map(|name| path.join(name)));
     }
-    for path in &further.modules {
-        protected.push(path.join(ATTRIBUTES));
-    }
+    protected.extend(further.modules.iter().map(|path| path.join(ATTRIBUTES)));
+    protected.extend(further.worktrees.iter().map(|path| path.join(WORKTREE)));
     let is_inside = |path: &PathBuf| path.starts_with(around.workspace) || path.starts_with(&git);
     // A link is protected as what it is, and so is what it leads to.
     let targets = protected.iter().filter(|path| path.is_symlink());
@@ -183,6 +188,8 @@ struct Further {
     repositories: Vec<PathBuf>,
     /// Those of `repositories` that are not of worktrees.
     modules: Vec<PathBuf>,
+    /// The others.
+    worktrees: Vec<PathBuf>,
 }
 
 impl Further {
@@ -197,6 +204,7 @@ impl Further {
             if is_directory(&worktrees) {
                 let each = directories(&worktrees);
                 self.repositories.extend(each.iter().cloned());
+                self.worktrees.extend(each.iter().cloned());
                 self.write.push(worktrees);
                 self.write.extend(each);
             }
@@ -245,6 +253,11 @@ fn directories(path: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// Returns whether a `commondir` has the content of one that changes nothing.
+fn is_itself(text: &str) -> bool {
+    ITSELF.iter().any(|known| known.trim_end() == text.trim_end())
+}
+
 fn is_directory(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|about| about.is_dir())
 }
@@ -257,7 +270,7 @@ pub(crate) fn harmless_content(protected: &Path) -> Option<&'static str> {
         return Some("");
     }
     match protected.file_name()?.to_str()? {
-        "commondir" => Some(".\n"),
+        "commondir" => Some(ITSELF[1]),
         "config.worktree" => Some(""),
         _ => None,
     }
@@ -345,6 +358,7 @@ mod tests {
             "commondir",
             "config.worktree",
             "worktrees/side/commondir",
+            "worktrees/side/gitdir",
             "modules/a/b/config",
             "modules/a/b/modules/c/hooks",
         ] {
@@ -354,7 +368,12 @@ mod tests {
             found.write.contains(&git.join("modules/a")),
             "it cannot be renamed"
         );
-        for (text, planted) in [(".\n", false), ("../evil\n", true), ("../evil", true)] {
+        for (text, planted) in [
+            (".\n", false),
+            ("./\n", false),
+            ("../evil\n", true),
+            ("../evil", true),
+        ] {
             fs::write(git.join("commondir"), text).unwrap();
             assert_eq!(repository(&root, None).planted.is_some(), planted, "{text:?}");
         }

@@ -207,12 +207,14 @@ pub struct WithheldVariable {
 /// (<https://github.com/justinsteven/advisories/blob/main/2022_git_buried_bare_repos_and_fsmonitor_various_abuses.md>).
 /// With `diff.submodule=diff`, `git diff` and `git show` print the files of submodules, which `--name-only`
 /// does not list. With `gc.autoDetach`, a commit would leave a process that ends with the sandbox of the
-/// commit, before its work is done.
-const GIT: [(&str, &str); 4] = [
+/// commit, before its work is done. Worktrees outside of the workspace look as if they were gone there, and
+/// the collection of garbage after a commit would forget them.
+const GIT: [(&str, &str); 5] = [
     ("safe.bareRepository", "explicit"),
     ("core.fsmonitor", "false"),
     ("diff.submodule", "short"),
     ("gc.autoDetach", "false"),
+    ("gc.worktreePruneExpire", "never"),
 ];
 
 /// Returns the variables by which Git takes these settings, after those that are already set
@@ -529,15 +531,17 @@ mod tests {
         assert_eq!(
             of(&[("HOME", "/x")]),
             [
-                "GIT_CONFIG_COUNT=4",
+                "GIT_CONFIG_COUNT=5",
                 "GIT_CONFIG_KEY_0=safe.bareRepository",
                 "GIT_CONFIG_KEY_1=core.fsmonitor",
                 "GIT_CONFIG_KEY_2=diff.submodule",
                 "GIT_CONFIG_KEY_3=gc.autoDetach",
+                "GIT_CONFIG_KEY_4=gc.worktreePruneExpire",
                 "GIT_CONFIG_VALUE_0=explicit",
                 "GIT_CONFIG_VALUE_1=false",
                 "GIT_CONFIG_VALUE_2=short",
                 "GIT_CONFIG_VALUE_3=false",
+                "GIT_CONFIG_VALUE_4=never",
                 "HOME=/x",
             ]
         );
@@ -549,15 +553,17 @@ mod tests {
         assert_eq!(
             of(&own),
             [
-                "GIT_CONFIG_COUNT=4",
+                "GIT_CONFIG_COUNT=5",
                 "GIT_CONFIG_KEY_0=core.fsMonitor",
                 "GIT_CONFIG_KEY_1=safe.bareRepository",
                 "GIT_CONFIG_KEY_2=diff.submodule",
                 "GIT_CONFIG_KEY_3=gc.autoDetach",
+                "GIT_CONFIG_KEY_4=gc.worktreePruneExpire",
                 "GIT_CONFIG_VALUE_0=true",
                 "GIT_CONFIG_VALUE_1=explicit",
                 "GIT_CONFIG_VALUE_2=short",
                 "GIT_CONFIG_VALUE_3=false",
+                "GIT_CONFIG_VALUE_4=never",
             ]
         );
         assert_eq!(of(&[("GIT_CONFIG_COUNT", "many")]), ["GIT_CONFIG_COUNT=many"]);

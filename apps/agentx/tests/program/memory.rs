@@ -41,7 +41,8 @@ fn a_chat_shows_what_a_model_proposes_and_the_person_decides() {
     chat.wait_for("/help lists commands and keys");
     chat.keys("remember that deploys go over staging\r");
     chat.keys("hello\r");
-    chat.wait_for("1 memory proposed: 1");
+    // The demo proposes one itself with its tool.
+    chat.wait_for("1 memory proposed: 2");
     drop(chat);
     let inbox = || {
         let shown = sandbox.run(&["memory", "--json"]);
@@ -53,6 +54,6 @@ fn a_chat_shows_what_a_model_proposes_and_the_person_decides() {
     let origin = &waiting[0]["origin"];
     assert_eq!(origin["session"], sandbox.latest_id([]).as_str(), "{origin}");
     assert!(origin["seq"].as_u64().unwrap() > 0, "{origin}");
-    sandbox.run(&["memory", "accept", "1"]);
+    sandbox.run(&["memory", "accept", "2"]);
     assert_eq!(inbox()["accepted"], 1);
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::kernel::descriptor;
 use super::landlock::{open, open_itself};
 use super::layers::{CacheLayer, LayerSet};
-use crate::repository::harmless_content;
+use crate::repository::{ITSELF, harmless_content};
 use crate::{SandboxError, SandboxPaths};
 
 /// `MOUNT_ATTR_*` of `linux/mount.h`.
@@ -109,9 +109,18 @@ fn make_missing(path: &Path, is_hooks: bool) {
     let at = Path::new(&descriptor(&above)).join(name);
     if is_hooks || name == "hooks" {
         let _ = fs::create_dir(&at);
-    } else if let Some(content) = harmless_content(path)
-        && let Ok(mut file) = File::create_new(&at)
-    {
-        let _ = file.write_all(content.as_bytes());
+    } else if let Some(content) = harmless_content(path) {
+        replace_earlier(&at);
+        if let Ok(mut file) = File::create_new(&at) {
+            let _ = file.write_all(content.as_bytes());
+        }
+    }
+}
+
+/// Removes a `commondir` as AgentX made it once: libgit2 takes no directory with one for a repository.
+fn replace_earlier(at: &Path) {
+    let is_file = fs::symlink_metadata(at).is_ok_and(|about| about.is_file());
+    if is_file && at.ends_with("commondir") && fs::read(at).is_ok_and(|text| text == ITSELF[0].as_bytes()) {
+        let _ = fs::remove_file(at);
     }
 }

@@ -75,8 +75,8 @@ impl Receptors {
     /// skipped, and the text of chunks is ignored.
     ///
     /// It leaves the same memory as [`receive`](Receptor::receive):
-    /// `what_is_only_noted_is_remembered_the_same`. Session, agent, transport and error receptors have no
-    /// memory; a receptor that gets one has to be called here.
+    /// `what_is_only_noted_is_remembered_the_same`. Session, agent and transport receptors have no memory; a
+    /// receptor that gets one has to be called here.
     pub(crate) fn advance(&mut self, fact: &Envelope<EnvironmentEvent>) {
         let mut unheard = Vec::new();
         match &fact.event {
@@ -87,6 +87,7 @@ impl Receptors {
             _ => {
                 self.stream.receive(fact, &mut unheard);
                 self.tool.receive(fact, &mut unheard);
+                self.error.receive(fact, &mut unheard);
                 self.conversation.receive(fact, &mut unheard);
             }
         }

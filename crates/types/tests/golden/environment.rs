@@ -22,6 +22,7 @@ pub(crate) fn samples() -> Vec<EnvironmentEvent> {
         every_change(),
         small_forms(),
         built_and_checked(),
+        proposed_and_checked(),
         small_facts(),
         super::condensing::facts(),
         by_others(),
@@ -718,6 +719,11 @@ fn built_and_checked() -> Vec<EnvironmentEvent> {
             bill: None,
         }
         .into(),
+    ]
+}
+
+fn proposed_and_checked() -> Vec<EnvironmentEvent> {
+    vec![
         MemoriesProposed {
             items: vec![super::condensing::context_item()],
             problem: None,

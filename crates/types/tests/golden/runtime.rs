@@ -360,6 +360,26 @@ fn layers() -> Vec<RuntimeEvent> {
     ]
 }
 
+fn small_error() -> ErrorRaised {
+    ErrorRaised {
+        code: "gone".into(),
+        message: String::new(),
+        recoverable: false,
+        retry_in_ms: None,
+        gives_up_in_ms: None,
+        status: None,
+    }
+}
+
+fn small_message() -> Message {
+    Message {
+        message_id: "msg_1".into(),
+        role: Role::User,
+        content: vec![],
+        by: None,
+    }
+}
+
 fn small_forms() -> Vec<RuntimeEvent> {
     let run_id = RunId::of_input(12);
     let completed = ToolCompleted {
@@ -376,20 +396,6 @@ fn small_forms() -> Vec<RuntimeEvent> {
         duration_ms: 0,
         details: None,
     };
-    let error = ErrorRaised {
-        code: "gone".into(),
-        message: String::new(),
-        recoverable: false,
-        retry_in_ms: None,
-        gives_up_in_ms: None,
-        status: None,
-    };
-    let small = Message {
-        message_id: "msg_1".into(),
-        role: Role::User,
-        content: vec![],
-        by: None,
-    };
     vec![
         CommandFinished {
             command: "ls".into(),
@@ -405,7 +411,7 @@ fn small_forms() -> Vec<RuntimeEvent> {
             reason: None,
         }
         .into(),
-        error.into(),
+        small_error().into(),
         AgentStarted {
             name: "main".into(),
             parent: None,
@@ -427,7 +433,7 @@ fn small_forms() -> Vec<RuntimeEvent> {
         }
         .into(),
         AssistantMessageAdded {
-            message: small,
+            message: small_message(),
             partial: false,
         }
         .into(),
