@@ -245,7 +245,7 @@ fn a_command_that_only_reads_is_held_and_one_that_a_person_allowed_is_not() {
 #[test]
 fn git_shows_no_other_file_through_a_link_in_the_repository() {
     let Some(sandbox) = unset() else { return };
-    sandbox.write("home/.ssh/id_ed25519", &format!("{SECRET}\n"));
+    sandbox.write("home/.ssh/id_ed25519", format!("{SECRET}\n"));
     let made = |line: &str| {
         let mut made = std::process::Command::new("sh");
         let made = made

@@ -185,20 +185,22 @@ impl Tree {
     }
 }
 
+/// The result of a call that is answered without running anything.
+fn result_of(answer: &AnswerCall) -> ToolResult {
+    ToolResult {
+        tool_call_id: answer.tool_call_id.clone(),
+        result: answer.content.clone(),
+        is_error: answer.status != ToolStatus::Success,
+        status: answer.status,
+        details: None,
+    }
+}
+
 /// The fact that records an action.
 pub(crate) fn consequence(action: &Action) -> Option<EventDraft<Event>> {
     let (to, event): (&AgentStateId, Event) = match &action.body {
         ActionBody::Cancel(_) | ActionBody::DecideInnerCall(_) => return None,
-        ActionBody::AnswerCall(answer) => {
-            let result = ToolResult {
-                tool_call_id: answer.tool_call_id.clone(),
-                result: answer.content.clone(),
-                is_error: answer.status != ToolStatus::Success,
-                status: answer.status,
-                details: None,
-            };
-            (&action.agent_state_id, result.into())
-        }
+        ActionBody::AnswerCall(answer) => (&action.agent_state_id, result_of(answer).into()),
         ActionBody::Report(Report::Fallback(asked)) => (&action.agent_state_id, asked.clone().into()),
         ActionBody::Report(Report::Interrupted { reason }) => {
             let reason = reason.clone();

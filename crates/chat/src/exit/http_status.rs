@@ -20,9 +20,11 @@ fn standard_words(status: u16) -> Option<&'static str> {
         503 => "unavailable",
         504 => "gateway timeout",
         529 => "overloaded",
-        400..=499 => "refused",
-        500..=599 => "server error",
-        _ => return None,
+        other => match other / 100 {
+            4 => "refused",
+            5 => "server error",
+            _ => return None,
+        },
     })
 }
 
