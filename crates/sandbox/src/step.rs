@@ -120,6 +120,12 @@ pub enum SandboxError {
         /// The cause.
         why: String,
     },
+    /// The template ended or was ended before it said whether it has started the command.
+    #[error("it is not known whether the command was started, because the sandbox gave no answer: {why}")]
+    NoAnswer {
+        /// The cause.
+        why: String,
+    },
     /// A step of setting it up failed.
     #[error("the sandbox could not be set up: {what}: {why}")]
     SetUp {

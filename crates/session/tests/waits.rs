@@ -171,7 +171,12 @@ fn a_reminder_is_told_after_its_run_and_a_list_knows_its_time() {
         },
     );
     assert!(world.last.projections.contains(&Projection::Reminder(None)));
-    assert!(world.fold.waits().is_empty());
+    let resumed: Vec<WaitKind> = world.fold.waits().iter().map(|wait| wait.kind).collect();
+    assert_eq!(
+        resumed,
+        [WaitKind::Resumed],
+        "its run is continued if the program dies"
+    );
 }
 
 #[test]

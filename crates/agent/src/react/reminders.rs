@@ -193,6 +193,10 @@ impl ReactAgent {
         } else {
             self.lifecycle.inputs.steer(input);
         }
+        // If its program dies, whoever fires waits continues the run, as after any wait.
+        if let Some(run) = self.lifecycle.active() {
+            run.has_waited = true;
+        }
     }
 }
 

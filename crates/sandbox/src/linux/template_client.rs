@@ -200,23 +200,38 @@ impl RunningTemplate {
     }
 
     /// Starts a command. Returns its leader; `None` if nothing was started.
+    ///
+    /// A template that gives no answer is ended: it could start the command later, when nobody waits for it.
     fn begin(&mut self, request: &[u8], start: &TemplateStart<'_>) -> Result<Option<u32>, SandboxError> {
         if send_with_descriptor(&self.socket, request, start.output).is_err() {
             // A template starts nothing before it has a whole request.
             return Ok(None);
         }
         self.used = Instant::now();
+        let answer = self.answer();
+        if answer.is_err()
+            && let Some(child) = &mut self.child
+        {
+            // This fails only if it has ended.
+            let _ = child.kill();
+        }
+        answer.map_err(|error| SandboxError::NoAnswer {
+            why: error.to_string(),
+        })
+    }
+
+    /// Reads the answer to a whole request.
+    fn answer(&mut self) -> std::io::Result<Option<u32>> {
         let mut answer = [0; 5];
-        let silent = |error: std::io::Error| SandboxError::set_up("a command in a template", error);
         match self.socket.read_exact(&mut answer[..1]) {
             // It has ended and has not read all.
             Err(error) if error.kind() == ErrorKind::ConnectionReset => return Ok(None),
-            answered => answered.map_err(silent)?,
+            answered => answered?,
         }
         match answer[0] {
             STALE => return Ok(None),
-            STARTED => self.socket.read_exact(&mut answer[1..]).map_err(silent)?,
-            _ => return Err(silent(ErrorKind::InvalidData.into())),
+            STARTED => self.socket.read_exact(&mut answer[1..])?,
+            _ => return Err(ErrorKind::InvalidData.into()),
         }
         let [_, a, b, c, d] = answer;
         Ok(Some(u32::from_le_bytes([a, b, c, d])))
@@ -231,5 +246,44 @@ impl Drop for RunningTemplate {
         let mut given_up = GIVEN_UP.lock().unwrap_or_else(PoisonError::into_inner);
         given_up.extend(self.child.take());
         given_up.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+    use std::os::unix::process::ExitStatusExt as _;
+
+    use super::super::template_request::receive_with_descriptor;
+    use super::*;
+
+    #[test]
+    fn a_template_that_gives_no_answer_is_ended_and_nothing_is_claimed() {
+        let (socket, theirs) = UnixStream::pair().unwrap();
+        let silent = std::thread::spawn(move || receive_with_descriptor(&theirs).unwrap().is_some());
+        let mut template = RunningTemplate {
+            key: TemplateKey {
+                policy: OsString::new(),
+                files: Vec::new(),
+                redacted: Vec::new(),
+            },
+            child: Some(Command::new("sleep").arg("1000").spawn().unwrap()),
+            socket,
+            mounts: File::open("/proc/self/mountinfo").unwrap(),
+            used: Instant::now(),
+        };
+        let output = File::open("/dev/null").unwrap();
+        let start = TemplateStart {
+            directory: Path::new("/"),
+            variables: Vec::new(),
+            mark: OsStr::new("MARK"),
+            output: output.as_fd(),
+        };
+        let begun = template.begin(b"a request", &start);
+        assert!(matches!(begun, Err(SandboxError::NoAnswer { .. })), "{begun:?}");
+        assert!(silent.join().unwrap(), "it had the whole request");
+        let ended = template.child.as_mut().unwrap().wait().unwrap();
+        assert_eq!(ended.signal(), Some(9));
     }
 }

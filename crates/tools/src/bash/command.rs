@@ -8,6 +8,7 @@ use std::process::Stdio;
 use agentx_sandbox::{
     CommandPlace, SandboxError, SandboxLauncher, SandboxedCommand, TemplateStart, hidden_variables,
 };
+use agentx_types::ToolStatus;
 use nix::unistd::Pid;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::Command;
@@ -336,6 +337,12 @@ fn spawn_failure(command: &str, workspace: &Path, error: &std::io::Error) -> Too
             command.len()
         );
         return ToolFailure::failed(text);
+    }
+    if let Some(SandboxError::NoAnswer { .. }) = error.get_ref().and_then(|inner| inner.downcast_ref()) {
+        return ToolFailure {
+            status: ToolStatus::Unknown,
+            text: format!("{error}. Look at what it may have done before you run it again."),
+        };
     }
     let why = if workspace.is_dir() {
         explain(error)
