@@ -104,7 +104,8 @@ pub trait SessionLog: BlobStore {
     /// Returns an error if the store cannot be read.
     fn under_way(&self) -> BoxFuture<'_, Result<Vec<(SessionId, OwnerId)>, LogError>>;
 
-    /// Sessions of every owner with a reminder, as the last [`Projection::Reminder`] of each says.
+    /// Sessions of every owner with a reminder, as the last
+    /// [`Projection::Reminder`](crate::Projection::Reminder) of each says.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
