@@ -164,8 +164,7 @@ impl SandboxProfile {
         let mut protected = [self.programs_in(&workspace, &protected), protected].concat();
         let mut places = vec![workspace.clone()];
         places.extend(repository.write);
-        let inside = ways(&protected, &places);
-        places.extend(inside);
+        places.extend(ways(&protected, &places));
         let mut write = found.all_writable(self.write(home.as_deref()), &places);
         write.extend(places);
         let mut private = found.all(self.private(home.as_deref()), &write, &write);
@@ -185,8 +184,7 @@ impl SandboxProfile {
             read.extend(repository_around(&workspace, home.as_deref()));
         }
         let programs = self.program_directories_in(&write, &workspace);
-        let outside = ways(&programs, &write);
-        write.extend(outside);
+        write.extend(ways(&programs, &write));
         protected.extend(programs);
         let may = |path: &PathBuf| !hidden.contains(path);
         let paths = SandboxPaths {
