@@ -377,7 +377,7 @@ mod tests {
         let names: Vec<_> = environment(own, &passed).map(|(name, _)| name).collect();
         assert_eq!(names[..2], ["HOME", "TERM"].map(OsString::from));
         let git = |name: &&OsString| name.to_string_lossy().starts_with("GIT_CONFIG_");
-        assert_eq!(names.iter().filter(git).count(), 9);
-        assert_eq!(names.len(), 2 + 9 + SETTINGS.len());
+        assert_eq!(names.iter().filter(git).count(), 11);
+        assert_eq!(names.len(), 2 + 11 + SETTINGS.len());
     }
 }
