@@ -6,7 +6,7 @@
 //! | of the person's own session | the model is asked; its proposals wait in the inbox, with their origins |
 //! | of another person's session, or one in which another person wrote | nothing, and no model is asked |
 //! | while memory is off | nothing, and no model is asked |
-//! | the model fails, or takes longer than 2 min; the answer is no list; the inbox is full | a `problem` |
+//! | the model fails, or takes longer than 2 min; the answer is not a list; the inbox is full | a `problem` |
 //!
 //! A proposal is accepted without the person only if the setting says so, it is a fact, and the conversation
 //! has no text from outside. A reflection always waits for the person. The answer of the model is not

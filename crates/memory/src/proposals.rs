@@ -85,7 +85,7 @@ struct EntryForm {
 /// the last one. Without `reflect`, only facts are taken.
 ///
 /// # Errors
-/// Returns the reason, for people, if the answer is no such list.
+/// Returns the reason, in words for people, if the answer does not have the form of such a list.
 pub(crate) fn read(answer: &str, inputs: &[u64], reflect: bool) -> Result<Proposals, String> {
     if answer.len() > LONGEST {
         return Err(format!("the answer of the model is longer than {LONGEST} bytes"));

@@ -106,7 +106,7 @@ fn written_place(root: &Path, path: &str) -> PathBuf {
 fn real_place(written: &Path) -> Option<PathBuf> {
     let there = existing_part(written)?;
     let real = std::fs::canonicalize(there).ok()?;
-    // There is no rest if the path itself exists: joining an empty one would add a slash.
+    // The rest is empty if the path itself exists. Joining an empty path would add a slash.
     match written.strip_prefix(there).ok()? {
         rest if rest.as_os_str().is_empty() => Some(real),
         rest => Some(real.join(rest)),

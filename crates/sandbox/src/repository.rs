@@ -54,8 +54,8 @@ const MOST_FURTHER: usize = 1000;
 /// gone.
 const WORKTREE: &str = "gitdir";
 
-/// The contents that make Git take its settings from the directory itself, as without the file. For libgit2 a
-/// directory with the first one is no repository, so the second one is written.
+/// The contents that make Git take its settings from the directory itself, as without the file. libgit2
+/// does not open a repository with the first one, so AgentX writes the second.
 pub(crate) const ITSELF: [&str; 2] = [".\n", "./\n"];
 
 /// The place of a search: the directory in which commands work, and the home directory of the person.

@@ -118,7 +118,8 @@ fn sets_credential(line: &str) -> bool {
     })
 }
 
-/// Removes `name:word@` from the addresses in a line; the name alone stays with SSH, where it is no secret.
+/// Removes `name:word@` from the addresses in a line. A name alone stays in addresses of SSH, because it is
+/// not a secret there.
 fn without_logins(line: &str) -> String {
     let mut parts = line.split("://");
     let mut kept = parts.next().unwrap_or_default().to_owned();

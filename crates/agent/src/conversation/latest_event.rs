@@ -6,7 +6,7 @@ impl Conversation {
     /// The latest event of the conversation.
     ///
     /// Messages are in the order of their events, and a summary has the event of the first message that it
-    /// replaces: so no message before the last one that is no summary is later.
+    /// replaces. So the last message that is not a summary has the latest event of all messages before it.
     pub(super) fn latest(&self) -> u64 {
         let is_message = |entry: &Entry| !entry.summary;
         let from = self.entries.iter().rposition(is_message).unwrap_or(0);

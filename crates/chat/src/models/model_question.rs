@@ -17,8 +17,8 @@ const LISTED: usize = 30;
 /// The question below the list.
 const QUESTION: &str = "Which model? [number or name, q to leave] ";
 
-/// Asks which model to use, and puts it into the settings. Returns `false` if the person wants to leave. Asks
-/// nothing without a person at a terminal, or if there is no choice.
+/// Asks which model to use, and puts it into the settings. Returns `false` if the person wants to leave. Does
+/// nothing without a person at a terminal, or if there is nothing to choose.
 ///
 /// # Errors
 /// Returns an error if the terminal cannot be read or written.

@@ -7,7 +7,7 @@ use crate::loading::load::{LoadRequest, load_as_if};
 use crate::mistake::{ConfigError, ConfigMistake, MistakeLocation};
 
 /// Returns the first key below a path that is the name of a section, with `NAME` for each name that a person
-/// chooses; `None` if the path is no section.
+/// chooses; `None` if the path does not name a section.
 pub(crate) fn key_below(section: &SettingPath) -> Option<String> {
     let names = &section.0;
     if names.iter().any(|name| name.is_empty()) {

@@ -200,8 +200,8 @@ impl ModelError {
         self
     }
 
-    /// Says in the message of a refused login that the request had no API key, so that nobody is told to
-    /// check one.
+    /// Adds to the message of a refused login that the request had no API key, so that the hint does not ask
+    /// the person to check one.
     #[must_use]
     pub fn refine_missing_key(mut self, has_key: bool) -> Self {
         if !has_key && matches!(self.code, ErrorCode::Unauthorized | ErrorCode::Forbidden) {

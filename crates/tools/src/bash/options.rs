@@ -104,8 +104,8 @@ impl BashOptions {
         }
     }
 
-    /// Returns the options for a call whose command only reads. Where nothing holds it, that is no news to
-    /// tell: its text was judged and the files that it names were looked at.
+    /// Returns the options for a call whose command only reads. If no sandbox works, it
+    /// runs without a notice: its text was judged, and the files that it names were checked.
     pub(super) fn for_reading(&self, workspace: &Path) -> Self {
         if self.unasked_sandbox.is_none() || self.holds(workspace) {
             return self.clone();
